@@ -1,0 +1,17 @@
+/** Who owned each instant of each tree (design.md §3). All arrays are by row; rows outside trees are 0. */
+export interface Partition {
+  /** The contiguous part of the root's interval handed to this span and its children, ns relative to the root's start. */
+  readonly gateStart: Float64Array;
+  readonly gateEnd: Float64Array;
+  /** ns owned by the span itself: |gate| minus the children's gates. Sums to the root's duration in each tree. */
+  readonly owned: Float64Array;
+  /** By tree: ns in which two or more gating children of one span were active ("parallel share" numerator). */
+  readonly parallel: Float64Array;
+}
+
+/** One stretch of a tree's root interval and the span that owns it; ns relative to the root's start, half-open. */
+export interface Piece {
+  readonly row: number;
+  readonly start: number;
+  readonly end: number;
+}

@@ -1,0 +1,51 @@
+import type { RequestGroup, ResourceRow, RouteGroup, WindowRow } from '../aggregate/types.ts';
+import type { Verdict } from '../infer/types.ts';
+import type { InputFile, Rejected } from '../model/input.ts';
+import type { SkewPair } from '../tree/types.ts';
+
+/** What was read, repaired and refused; every count of design.md §5. */
+export interface InputSection {
+  readonly files: readonly InputFile[];
+  readonly spanRecords: number;
+  readonly spans: number;
+  readonly traces: number;
+  readonly requests: number;
+  readonly roots: number;
+  readonly orphanRoots: number;
+  readonly cycles: number;
+  readonly duplicates: number;
+  readonly conflicts: number;
+  readonly quarantined: number;
+  readonly quarantinedSubtree: number;
+  readonly invalidIds: number;
+  readonly clamped: number;
+  readonly adopted: number;
+  readonly detached: number;
+  readonly detachedNs: bigint;
+  readonly abandoned: number;
+  readonly abandonedNs: bigint;
+  readonly skew: readonly SkewPair[];
+  readonly rejected: readonly Rejected[];
+  readonly metrics: { readonly metrics: number; readonly dataPoints: number };
+  readonly skipped: { readonly logs: number; readonly profiles: number };
+}
+
+/** How long the backlog took to drain after the load fell. */
+export interface Recovery {
+  readonly drainNs: number;
+  readonly residual: number;
+  readonly predictedNs: number | null;
+}
+
+/** The whole answer; the JSON report is this object (bigint as integers, epoch ns as strings). */
+export interface Report {
+  readonly schemaVersion: 1;
+  readonly generatedBy: string;
+  readonly input: InputSection;
+  readonly requests: RequestGroup;
+  readonly routes: readonly RouteGroup[];
+  readonly windows: readonly WindowRow[];
+  readonly resources: readonly ResourceRow[];
+  readonly recovery: Recovery | null;
+  readonly verdict: Verdict;
+}
