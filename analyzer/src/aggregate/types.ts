@@ -106,7 +106,10 @@ export interface ResourceRow {
   readonly scope: 'process' | 'shared';
   readonly service: string;
   readonly instances: number;
+  /** Demand of the hottest instance / mean of the instances; null with one instance. */
   readonly hottestRatio: number | null;
+  /** Row locks: key of the busiest row, whose numbers these are; null elsewhere or where no key is stated. */
+  readonly busiestKey: string | null;
   readonly capacity: number | null;
   readonly capacityFrom: 'stated' | 'inferred' | 'unknown';
   readonly visitsPerRequest: number | null;
@@ -121,4 +124,14 @@ export interface ResourceRow {
     readonly share: number;
     readonly movable: boolean;
   }[];
+}
+
+/** How the service came back after the load fell below the knee. */
+export interface Recovery {
+  /** From the fall of the load to the first instant with as few requests in flight as before the overload. */
+  readonly drainNs: number;
+  /** Requests in flight at the end of the export beyond the level before the overload. */
+  readonly residual: number;
+  /** Backlog at the fall / (knee - rate after it); null without a knee above that rate. */
+  readonly predictedNs: number | null;
 }

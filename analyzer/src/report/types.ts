@@ -1,7 +1,9 @@
-import type { RequestGroup, ResourceRow, RouteGroup, WindowRow } from '../aggregate/types.ts';
+import type { Recovery, RequestGroup, ResourceRow, RouteGroup, WindowRow } from '../aggregate/types.ts';
 import type { Verdict } from '../infer/types.ts';
 import type { InputFile, Rejected } from '../model/input.ts';
 import type { SkewPair } from '../tree/types.ts';
+
+export type { Recovery } from '../aggregate/types.ts';
 
 /** What was read, repaired and refused; every count of design.md §5. */
 export interface InputSection {
@@ -28,13 +30,6 @@ export interface InputSection {
   readonly rejected: readonly Rejected[];
   readonly metrics: { readonly metrics: number; readonly dataPoints: number };
   readonly skipped: { readonly logs: number; readonly profiles: number };
-}
-
-/** How long the backlog took to drain after the load fell. */
-export interface Recovery {
-  readonly drainNs: number;
-  readonly residual: number;
-  readonly predictedNs: number | null;
 }
 
 /** The whole answer; the JSON report is this object (bigint as integers, epoch ns as strings). */
