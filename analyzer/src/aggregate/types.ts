@@ -49,10 +49,10 @@ export interface RequestGroup {
   readonly latencyNs: Latency;
   /** Of successful requests only. */
   readonly goodLatencyNs: Latency;
-  /** Share of root time in which two or more gating children of one span were active. */
-  readonly parallelShare: number;
-  /** 1 - share of `unaccounted`. */
-  readonly coverage: number;
+  /** Share of root time in which two or more gating children of one span were active; null without root time. */
+  readonly parallelShare: number | null;
+  /** 1 - share of `unaccounted`; null without root time. */
+  readonly coverage: number | null;
   readonly segments: readonly SegmentRow[];
   readonly cohorts: readonly Cohort[];
 }

@@ -1,0 +1,198 @@
+import { SEGMENTS } from '@waitfall/instrumentation/conventions';
+import { type Classes, REQUEST_OUTCOMES, type RequestOutcome, type SegmentName } from '../classify/types.ts';
+import type { Partition } from '../partition/types.ts';
+import { cohortsOf } from './cohorts.ts';
+import { apportionedMeans, ExactSum, ratio } from './exact-sum.ts';
+import { latencyOf, percentileWithZeros } from './latency.ts';
+import type { Requests } from './requests.ts';
+import type { OutcomeCounts, RequestGroup, RouteGroup, SegmentRow } from './types.ts';
+
+/** One (service, segment, resource): a row of a decomposition table. */
+export interface SegmentKey {
+  readonly service: string;
+  readonly segment: SegmentName;
+  readonly resource: string | null;
+}
+
+/**
+ * Time owned by each (service, segment, resource) in each tree: the parts of tree t are the entries
+ * offset[t] .. offset[t + 1], and their ns sum to its duration. Computed once, grouped many times.
+ */
+export interface Parts {
+  readonly keys: readonly SegmentKey[];
+  readonly offset: Uint32Array;
+  readonly key: Uint32Array;
+  readonly ns: Float64Array;
+  /** By tree: ns in which two or more gating children of one span were active. */
+  readonly parallelNs: Float64Array;
+}
+
+/** Adds up what the spans of each tree own, by (service, segment, resource). Parts of 0 ns are left out. */
+export function partsOf(requests: Requests, classes: Classes, partition: Partition): Parts {
+  const { forest } = requests;
+  const { table, trees, order } = forest;
+  const services = [...new Set(table.resources.map((resource) => resource.service))];
+  // Processes of one service share a row.
+  const serviceOf = table.resources.map((resource) => services.indexOf(resource.service));
+  const index = new KeyIndex(services.length, classes.resources.length);
+  const offset = new Uint32Array(trees.length + 1);
+  const key: number[] = [];
+  const ns: number[] = [];
+  const at = new Map<number, number>();
+  for (let t = 0; t < trees.length; t++) {
+    at.clear();
+    const { first, count } = trees[t];
+    for (let i = first; i < first + count; i++) {
+      const row = order[i];
+      if (partition.owned[row] === 0) continue;
+      const id = index.of(serviceOf[table.resource[row]], classes.segment[row], classes.resource[row]);
+      const entry = at.get(id);
+      if (entry === undefined) {
+        at.set(id, ns.length);
+        key.push(id);
+        ns.push(partition.owned[row]);
+      } else ns[entry] += partition.owned[row];
+    }
+    offset[t + 1] = ns.length;
+  }
+  return {
+    keys: index.found.map(({ service, segment, resource }) => ({
+      service: services[service],
+      segment: SEGMENTS[segment],
+      resource: resource < 0 ? null : classes.resources[resource],
+    })),
+    offset,
+    key: Uint32Array.from(key),
+    ns: Float64Array.from(ns),
+    parallelNs: partition.parallel,
+  };
+}
+
+/** @returns counts, latency, decomposition and cohorts of any set of trees. */
+export function requestGroup(requests: Requests, parts: Parts, trees: ArrayLike<number>): RequestGroup {
+  const n = trees.length;
+  const durations = new Float64Array(n);
+  const good: number[] = [];
+  const outcomes = new Uint32Array(REQUEST_OUTCOMES.length);
+  const total = new ExactSum();
+  const parallel = new ExactSum();
+  const success = REQUEST_OUTCOMES.indexOf('success');
+  for (let i = 0; i < n; i++) {
+    const t = trees[i];
+    const duration = requests.durationNs[t];
+    durations[i] = duration;
+    total.add(duration);
+    parallel.add(parts.parallelNs[t]);
+    outcomes[requests.outcome[t]]++;
+    if (requests.outcome[t] === success) good.push(duration);
+  }
+  const segments = segmentRows(parts, trees, total.total);
+  const unaccounted = segments
+    .filter((row) => row.segment === 'unaccounted')
+    .reduce((sum, row) => sum + row.totalNs, 0n);
+  const hasTime = total.total > 0n;
+  return {
+    count: n,
+    byOutcome: outcomeCounts(outcomes),
+    latencyNs: latencyOf(durations),
+    goodLatencyNs: latencyOf(Float64Array.from(good)),
+    parallelShare: hasTime ? ratio(parallel.total, total.total) : null,
+    coverage: hasTime ? 1 - ratio(unaccounted, total.total) : null,
+    segments,
+    cohorts: cohortsOf(requests, parts, trees),
+  };
+}
+
+/** @returns one group a route, the most time first. */
+export function routeGroups(requests: Requests, parts: Parts, trees: ArrayLike<number>): RouteGroup[] {
+  const byRoute = new Map<number, number[]>();
+  for (let i = 0; i < trees.length; i++) {
+    const route = requests.route[trees[i]];
+    const list = byRoute.get(route);
+    if (list) list.push(trees[i]);
+    else byRoute.set(route, [trees[i]]);
+  }
+  const groups = [...byRoute].map(([route, list]) => ({
+    route: requests.routes[route],
+    ...requestGroup(requests, parts, list),
+  }));
+  return groups.sort((a, b) => totalOf(b) - totalOf(a) || (a.route < b.route ? -1 : 1));
+}
+
+/**
+ * Decomposition rows of a set of trees, the most time first. p50 and p99 of a part are over all requests of the set,
+ * with 0 where it owned nothing; unlike the means they do not add up.
+ */
+export function segmentRows(parts: Parts, trees: ArrayLike<number>, rootNs: bigint): SegmentRow[] {
+  const values = new Map<number, number[]>();
+  for (let i = 0; i < trees.length; i++) {
+    const t = trees[i];
+    for (let e = parts.offset[t]; e < parts.offset[t + 1]; e++) {
+      const list = values.get(parts.key[e]);
+      if (list) list.push(parts.ns[e]);
+      else values.set(parts.key[e], [parts.ns[e]]);
+    }
+  }
+  const sums = [...values].map(([key, list]) => {
+    const sum = new ExactSum();
+    for (const value of list) sum.add(value);
+    return { key: parts.keys[key], total: sum.total, ascending: Float64Array.from(list).sort() };
+  });
+  sums.sort((a, b) => (a.total === b.total ? compareKeys(a.key, b.key) : a.total > b.total ? -1 : 1));
+  const means = apportionedMeans(
+    sums.map((sum) => sum.total),
+    trees.length,
+  );
+  return sums.map(({ key, total, ascending }, i) => ({
+    ...key,
+    totalNs: total,
+    share: ratio(total, rootNs),
+    meanNs: means[i],
+    p50Ns: percentileWithZeros(ascending, trees.length - ascending.length, 50_000),
+    p99Ns: percentileWithZeros(ascending, trees.length - ascending.length, 99_000),
+    count: ascending.length,
+  }));
+}
+
+/** Orders rows of equal time: by segment in the order of the conventions, then service, then resource. */
+export function compareKeys(a: SegmentKey, b: SegmentKey): number {
+  return (
+    SEGMENTS.indexOf(a.segment) - SEGMENTS.indexOf(b.segment) ||
+    (a.service < b.service ? -1 : a.service > b.service ? 1 : 0) ||
+    ((a.resource ?? '') < (b.resource ?? '') ? -1 : (a.resource ?? '') > (b.resource ?? '') ? 1 : 0)
+  );
+}
+
+function outcomeCounts(counts: Uint32Array): OutcomeCounts {
+  return Object.fromEntries(REQUEST_OUTCOMES.map((name, i) => [name, counts[i]])) as Record<
+    RequestOutcome,
+    number
+  >;
+}
+
+function totalOf(group: RequestGroup): number {
+  return (group.latencyNs.mean ?? 0) * group.count;
+}
+
+/** Numbers the (service, segment, resource) triples met, without building text for each span. */
+class KeyIndex {
+  readonly found: { service: number; segment: number; resource: number }[] = [];
+  readonly #ids = new Map<number, number>();
+  readonly #width: number;
+
+  constructor(services: number, resources: number) {
+    this.#width = (resources + 1) * SEGMENTS.length;
+    if (!Number.isSafeInteger(this.#width * services)) throw new RangeError('too many resources');
+  }
+
+  of(service: number, segment: number, resource: number): number {
+    const code = service * this.#width + (resource + 1) * SEGMENTS.length + segment;
+    let id = this.#ids.get(code);
+    if (id === undefined) {
+      id = this.found.length;
+      this.found.push({ service, segment, resource });
+      this.#ids.set(code, id);
+    }
+    return id;
+  }
+}
