@@ -1,8 +1,7 @@
-import { spanIdText } from '../model/span-table.ts';
 import { apportionedMeans, ExactSum, roundedMean } from './exact-sum.ts';
 import type { Parts } from './groups.ts';
 import { nearestRank } from './latency.ts';
-import type { Requests } from './requests.ts';
+import type { Requests } from './requests-types.ts';
 import type { Cohort } from './types.ts';
 
 /**
@@ -16,18 +15,19 @@ const COHORTS = [
 ] as const;
 
 /** @returns the mean decomposition of each cohort; the means of its parts add up to its mean. */
-export function cohortsOf(requests: Requests, parts: Parts, trees: ArrayLike<number>): Cohort[] {
-  const n = trees.length;
+export function cohortsOf(requests: Requests, parts: Parts, members: ArrayLike<number>): Cohort[] {
+  const n = members.length;
   if (n === 0) return [];
-  const ranked = rankByDuration(requests, trees);
+  const ranked = rankByDuration(requests, members);
   return COHORTS.map(({ name, from, to }) => {
     // The slowest hundredth holds ceil(n / 100) requests.
     const first = name === 'slowest1%' ? n - Math.ceil(n / 100) : nearestRank(from, n) - 1;
-    const members = ranked.slice(first, nearestRank(to, n));
+    const chosen = ranked.slice(first, nearestRank(to, n));
     const sums = new Map<string, { segment: Cohort['segments'][number]; sum: ExactSum }>();
     const whole = new ExactSum();
-    for (const t of members) {
-      whole.add(requests.durationNs[t]);
+    for (const r of chosen) {
+      whole.add(requests.durationNs[r]);
+      const t = requests.tree[r];
       for (let e = parts.offset[t]; e < parts.offset[t + 1]; e++) {
         const { segment, resource } = parts.keys[parts.key[e]];
         const id = JSON.stringify([segment, resource]);
@@ -44,28 +44,19 @@ export function cohortsOf(requests: Requests, parts: Parts, trees: ArrayLike<num
     );
     const means = apportionedMeans(
       rows.map(([, row]) => row.sum.total),
-      members.length,
+      chosen.length,
     );
     return {
       name,
-      count: members.length,
-      meanNs: roundedMean(whole.total, members.length),
+      count: chosen.length,
+      meanNs: roundedMean(whole.total, chosen.length),
       segments: rows.map(([, row], i) => ({ ...row.segment, meanNs: means[i] })),
     };
   });
 }
 
-/** Fastest first; ties by trace id, then root span id, so that a cohort never depends on the order of the input. */
-export function rankByDuration(requests: Requests, trees: ArrayLike<number>): number[] {
-  const { forest, durationNs } = requests;
-  const { table } = forest;
-  return Array.from(trees).sort((a, b) => {
-    if (durationNs[a] !== durationNs[b]) return durationNs[a] - durationNs[b];
-    const x = forest.trees[a].root;
-    const y = forest.trees[b].root;
-    const s = table.traceIds[table.trace[x]];
-    const t = table.traceIds[table.trace[y]];
-    if (s !== t) return s < t ? -1 : 1;
-    return spanIdText(table, x) < spanIdText(table, y) ? -1 : 1;
-  });
+/** Fastest first; ties in the order of the requests, which does not depend on the order of the input. */
+export function rankByDuration(requests: Requests, members: ArrayLike<number>): number[] {
+  const { durationNs } = requests;
+  return Array.from(members).sort((a, b) => durationNs[a] - durationNs[b] || a - b);
 }

@@ -1,10 +1,11 @@
 import { SEGMENTS } from '@waitfall/instrumentation/conventions';
 import { type Classes, REQUEST_OUTCOMES, type RequestOutcome, type SegmentName } from '../classify/types.ts';
 import type { Partition } from '../partition/types.ts';
+import type { Forest } from '../tree/types.ts';
 import { cohortsOf } from './cohorts.ts';
 import { apportionedMeans, ExactSum, ratio } from './exact-sum.ts';
 import { latencyOf, percentileWithZeros } from './latency.ts';
-import type { Requests } from './requests.ts';
+import type { Requests } from './requests-types.ts';
 import type { OutcomeCounts, RequestGroup, RouteGroup, SegmentRow } from './types.ts';
 
 /** One (service, segment, resource): a row of a decomposition table. */
@@ -28,8 +29,7 @@ export interface Parts {
 }
 
 /** Adds up what the spans of each tree own, by (service, segment, resource). Parts of 0 ns are left out. */
-export function partsOf(requests: Requests, classes: Classes, partition: Partition): Parts {
-  const { forest } = requests;
+export function partsOf(forest: Forest, classes: Classes, partition: Partition): Parts {
   const { table, trees, order } = forest;
   const services = [...new Set(table.resources.map((resource) => resource.service))];
   // Processes of one service share a row.
@@ -68,9 +68,9 @@ export function partsOf(requests: Requests, classes: Classes, partition: Partiti
   };
 }
 
-/** @returns counts, latency, decomposition and cohorts of any set of trees. */
-export function requestGroup(requests: Requests, parts: Parts, trees: ArrayLike<number>): RequestGroup {
-  const n = trees.length;
+/** @returns counts, latency, decomposition and cohorts of any set of requests (indices into `requests`). */
+export function requestGroup(requests: Requests, parts: Parts, members: ArrayLike<number>): RequestGroup {
+  const n = members.length;
   const durations = new Float64Array(n);
   const good: number[] = [];
   const outcomes = new Uint32Array(REQUEST_OUTCOMES.length);
@@ -78,15 +78,15 @@ export function requestGroup(requests: Requests, parts: Parts, trees: ArrayLike<
   const parallel = new ExactSum();
   const success = REQUEST_OUTCOMES.indexOf('success');
   for (let i = 0; i < n; i++) {
-    const t = trees[i];
-    const duration = requests.durationNs[t];
+    const r = members[i];
+    const duration = requests.durationNs[r];
     durations[i] = duration;
     total.add(duration);
-    parallel.add(parts.parallelNs[t]);
-    outcomes[requests.outcome[t]]++;
-    if (requests.outcome[t] === success) good.push(duration);
+    parallel.add(parts.parallelNs[requests.tree[r]]);
+    outcomes[requests.outcome[r]]++;
+    if (requests.outcome[r] === success) good.push(duration);
   }
-  const segments = segmentRows(parts, trees, total.total);
+  const segments = segmentRows(requests, parts, members);
   const unaccounted = segments
     .filter((row) => row.segment === 'unaccounted')
     .reduce((sum, row) => sum + row.totalNs, 0n);
@@ -99,18 +99,18 @@ export function requestGroup(requests: Requests, parts: Parts, trees: ArrayLike<
     parallelShare: hasTime ? ratio(parallel.total, total.total) : null,
     coverage: hasTime ? 1 - ratio(unaccounted, total.total) : null,
     segments,
-    cohorts: cohortsOf(requests, parts, trees),
+    cohorts: cohortsOf(requests, parts, members),
   };
 }
 
 /** @returns one group a route, the most time first. */
-export function routeGroups(requests: Requests, parts: Parts, trees: ArrayLike<number>): RouteGroup[] {
+export function routeGroups(requests: Requests, parts: Parts, members: ArrayLike<number>): RouteGroup[] {
   const byRoute = new Map<number, number[]>();
-  for (let i = 0; i < trees.length; i++) {
-    const route = requests.route[trees[i]];
+  for (let i = 0; i < members.length; i++) {
+    const route = requests.route[members[i]];
     const list = byRoute.get(route);
-    if (list) list.push(trees[i]);
-    else byRoute.set(route, [trees[i]]);
+    if (list) list.push(members[i]);
+    else byRoute.set(route, [members[i]]);
   }
   const groups = [...byRoute].map(([route, list]) => ({
     route: requests.routes[route],
@@ -120,13 +120,14 @@ export function routeGroups(requests: Requests, parts: Parts, trees: ArrayLike<n
 }
 
 /**
- * Decomposition rows of a set of trees, the most time first. p50 and p99 of a part are over all requests of the set,
+ * Decomposition rows of a set of requests, the most time first. p50 and p99 of a part are over all requests of the set,
  * with 0 where it owned nothing; unlike the means they do not add up.
  */
-export function segmentRows(parts: Parts, trees: ArrayLike<number>, rootNs: bigint): SegmentRow[] {
+export function segmentRows(requests: Requests, parts: Parts, members: ArrayLike<number>): SegmentRow[] {
+  const n = members.length;
   const values = new Map<number, number[]>();
-  for (let i = 0; i < trees.length; i++) {
-    const t = trees[i];
+  for (let i = 0; i < n; i++) {
+    const t = requests.tree[members[i]];
     for (let e = parts.offset[t]; e < parts.offset[t + 1]; e++) {
       const list = values.get(parts.key[e]);
       if (list) list.push(parts.ns[e]);
@@ -138,18 +139,20 @@ export function segmentRows(parts: Parts, trees: ArrayLike<number>, rootNs: bigi
     for (const value of list) sum.add(value);
     return { key: parts.keys[key], total: sum.total, ascending: Float64Array.from(list).sort() };
   });
+  // Parts of a tree add up to its root's duration, so this is the root time of the set.
+  const whole = sums.reduce((all, sum) => all + sum.total, 0n);
   sums.sort((a, b) => (a.total === b.total ? compareKeys(a.key, b.key) : a.total > b.total ? -1 : 1));
   const means = apportionedMeans(
     sums.map((sum) => sum.total),
-    trees.length,
+    n,
   );
   return sums.map(({ key, total, ascending }, i) => ({
     ...key,
     totalNs: total,
-    share: ratio(total, rootNs),
+    share: ratio(total, whole),
     meanNs: means[i],
-    p50Ns: percentileWithZeros(ascending, trees.length - ascending.length, 50_000),
-    p99Ns: percentileWithZeros(ascending, trees.length - ascending.length, 99_000),
+    p50Ns: percentileWithZeros(ascending, n - ascending.length, 50_000),
+    p99Ns: percentileWithZeros(ascending, n - ascending.length, 99_000),
     count: ascending.length,
   }));
 }

@@ -4,72 +4,63 @@ import type { AttributeValue } from '../model/attributes.ts';
 import { KIND, STATUS } from '../model/span.ts';
 import { attribute, type SpanTable, spanIdText, startUnixNano } from '../model/span-table.ts';
 import type { Forest, Tree } from '../tree/types.ts';
+import type { Requests } from './requests-types.ts';
+import { weightFromTraceState } from './weights.ts';
 
-/**
- * What is known of every tree as a request. Arrays are by tree of the forest.
- *
- * A request is a tree with a true root; where an input has none at all, every tree stands in for one.
- */
-export interface Requests {
-  readonly forest: Forest;
-  /** Trees that count as requests, by start, then trace id, then root span id: the same in any input order. */
-  readonly trees: Int32Array;
-  /** True where no tree has a true root and orphan or cycle trees stand in. */
-  readonly substituted: boolean;
-  readonly durationNs: Float64Array;
-  /** Index into REQUEST_OUTCOMES. */
-  readonly outcome: Uint8Array;
-  /** Index into `routes`. */
-  readonly route: Uint32Array;
-  readonly routes: readonly string[];
-}
-
-/** Limits a report to a part of the requests. */
-export interface Selection {
-  /** Whole route name, or its path alone: `/signup` selects `POST /signup`. */
-  readonly route?: string;
-  /** Requests that start at or after this time, epoch ns. */
+/** Limits an analysis to requests whose root starts in [from, to), epoch ns. */
+export interface TimeRange {
   readonly fromUnixNano?: bigint;
-  /** Requests that start before this time, epoch ns. */
   readonly toUnixNano?: bigint;
 }
 
-/** Reads route, duration and outcome of every tree, and says which trees count as requests. */
-export function collectRequests(forest: Forest, classes: Classes, selection: Selection = {}): Requests {
+/**
+ * Reads route, duration and outcome of every request, ordered by root start (ties: trace id, then root span id, so
+ * that nothing depends on the order of the input). Weights come from `tracestate ot=th:`, else 1; windows are
+ * assigned later.
+ */
+export function collectRequests(forest: Forest, classes: Classes, range: TimeRange = {}): Requests {
   const { trees, table } = forest;
-  const durationNs = new Float64Array(trees.length);
-  const outcome = new Uint8Array(trees.length);
-  const route = new Uint32Array(trees.length);
-  const routes: string[] = [];
-  const routeIds = new Map<string, number>();
+  const substitutes = trees.length > 0 && !trees.some((tree) => tree.kind === 'true');
+  const chosen: number[] = [];
   for (let t = 0; t < trees.length; t++) {
-    const tree = trees[t];
-    durationNs[t] = forest.end[tree.root] - forest.start[tree.root];
-    outcome[t] = REQUEST_OUTCOMES.indexOf(outcomeOf(forest, classes, tree));
+    if (!substitutes && trees[t].kind !== 'true') continue;
+    if (inRange(table, trees[t].root, range)) chosen.push(t);
+  }
+  sortTrees(forest, chosen);
+  const count = chosen.length;
+  const originUnixNano = count === 0 ? 0n : startUnixNano(table, trees[chosen[0]].root);
+  const requests = {
+    count,
+    originUnixNano,
+    tree: Int32Array.from(chosen),
+    startNs: new Float64Array(count),
+    durationNs: new Float64Array(count),
+    outcome: new Uint8Array(count),
+    route: new Int32Array(count),
+    routes: [] as string[],
+    weight: new Float64Array(count),
+    window: new Int32Array(count).fill(-1),
+    outcomes: REQUEST_OUTCOMES,
+    substitutes,
+  };
+  const routeIds = new Map<string, number>();
+  const originSec = Number(originUnixNano / NS);
+  const originNs = Number(originUnixNano % NS);
+  for (let i = 0; i < count; i++) {
+    const tree = trees[chosen[i]];
     const name = routeOf(forest, tree);
     let id = routeIds.get(name);
     if (id === undefined) {
-      id = routes.length;
-      routes.push(name);
+      id = requests.routes.push(name) - 1;
       routeIds.set(name, id);
     }
-    route[t] = id;
+    requests.route[i] = id;
+    requests.startNs[i] = (table.startSec[tree.root] - originSec) * 1e9 + table.startNs[tree.root] - originNs;
+    requests.durationNs[i] = forest.end[tree.root] - forest.start[tree.root];
+    requests.outcome[i] = REQUEST_OUTCOMES.indexOf(outcomeOf(forest, classes, tree));
+    requests.weight[i] = weightFromTraceState(table.strings.text(table.traceState[tree.root])) ?? 1;
   }
-  const substituted = trees.length > 0 && !trees.some((tree) => tree.kind === 'true');
-  const chosen: number[] = [];
-  for (let t = 0; t < trees.length; t++) {
-    if (!substituted && trees[t].kind !== 'true') continue;
-    if (isSelected(table, trees[t].root, routes[route[t]], selection)) chosen.push(t);
-  }
-  return {
-    forest,
-    trees: Int32Array.from(sortTrees(forest, chosen)),
-    substituted,
-    durationNs,
-    outcome,
-    route,
-    routes,
-  };
+  return requests;
 }
 
 /** Orders trees by start, then trace id, then root span id, whatever order the input had. */
@@ -153,14 +144,12 @@ function lastFailedWait(forest: Forest, classes: Classes, tree: Tree): RequestOu
   return best < 0 ? null : (OUTCOMES[classes.waitOutcome[best] - 1] as RequestOutcome);
 }
 
-function isSelected(table: SpanTable, root: number, route: string, selection: Selection): boolean {
-  if (selection.route !== undefined && route !== selection.route && pathOf(route) !== selection.route) {
-    return false;
-  }
-  if (selection.fromUnixNano === undefined && selection.toUnixNano === undefined) return true;
+function inRange(table: SpanTable, root: number, { fromUnixNano, toUnixNano }: TimeRange): boolean {
+  if (fromUnixNano === undefined && toUnixNano === undefined) return true;
   const start = startUnixNano(table, root);
-  if (selection.fromUnixNano !== undefined && start < selection.fromUnixNano) return false;
-  return selection.toUnixNano === undefined || start < selection.toUnixNano;
+  return (
+    (fromUnixNano === undefined || start >= fromUnixNano) && (toUnixNano === undefined || start < toUnixNano)
+  );
 }
 
 /** `POST /signup` for a span with `http.route`; null without one. Old and new attribute names are both read. */
@@ -182,9 +171,7 @@ function isFailure(http: number): boolean {
   return http >= 500 || http === 408 || http === 429 || http === 499;
 }
 
-function pathOf(route: string): string {
-  return route.slice(route.indexOf(' ') + 1);
-}
+const NS = 1_000_000_000n;
 
 function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
