@@ -1,0 +1,160 @@
+import {
+  type Attributes,
+  type Context,
+  type Link,
+  type SpanContext,
+  SpanStatusCode,
+  TraceFlags,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import {
+  ATTR_HOLD_DURATION_NS,
+  ATTR_OUTCOME,
+  ATTR_RESOURCE,
+  ATTR_RESOURCE_CAPACITY,
+  ATTR_RESOURCE_IN_USE,
+  ATTR_RESOURCE_QUEUE_DEPTH,
+  ATTR_SEGMENT,
+  type Outcome,
+  SCOPE_NAME,
+  type Segment,
+  waitSpanName,
+} from '../conventions.ts';
+import { type ClockAnchor, currentAnchor, durationNs } from './clock.ts';
+import type { LazySpan } from './lazy-span.ts';
+import { type RootRecord, rootOf } from './root.ts';
+
+/** One interval of one request, in monotonic ms. */
+export interface SegmentRecord {
+  segment: Segment;
+  resource: string;
+  parent: Context;
+  startMs: number;
+  endMs: number;
+  /** Span name; the default is `wait_for <resource>`. */
+  name?: string;
+  outcome?: Outcome;
+  /** `error.type` of a rejected or timed-out wait. */
+  errorType?: string;
+  capacity?: number;
+  inUse?: number;
+  queueDepth?: number;
+  /** How long the resource was held from {@link endMs} on; absent where nothing was taken. */
+  holdMs?: number;
+  attributes?: Attributes;
+  links?: Link[];
+}
+
+/** Takes finished spans past the tracer: an order of magnitude cheaper than start and end of an SDK span. */
+export interface LazySink {
+  accept(span: {
+    parent: SpanContext;
+    name: string;
+    anchor: ClockAnchor;
+    startMs: number;
+    endMs: number;
+    attributes: Attributes;
+    links: Link[] | undefined;
+    error: boolean;
+  }): LazySpan | undefined;
+}
+
+/** A request never gets more spans from us than this; what is beyond goes into its dropped counters. */
+const MAX_SEGMENTS_PER_REQUEST = 1_000;
+
+let tracer: Tracer = trace.getTracer(SCOPE_NAME);
+let sink: LazySink | undefined;
+let minWaitNs = 200_000;
+
+/** Every span goes through this tracer until a {@link LazySink} is there. */
+export function setTracer(next: Tracer): void {
+  tracer = next;
+}
+
+export function setLazySink(next: LazySink | undefined): void {
+  sink = next;
+}
+
+/** Waits shorter than this, without a hold, become part of the root's sums instead of spans. */
+export function setMinWaitMs(ms: number): void {
+  minWaitNs = Math.round(ms * 1e6);
+}
+
+/**
+ * Counts an interval into its request's sums without a span. Waits are counted when they end, their spans
+ * often only when the hold ends: by then the root span may be closed.
+ */
+export function countTime(parent: Context, segment: Segment, startMs: number, endMs: number): void {
+  rootOf(parent)?.addTime(segment, durationNs(startMs, endMs));
+}
+
+/** @returns whether anything recorded under this context can become a span. */
+export function isSampled(parent: Context): boolean {
+  const span = trace.getSpanContext(parent);
+  return span !== undefined && (span.traceFlags & TraceFlags.SAMPLED) !== 0;
+}
+
+/**
+ * Makes a recorded interval a span under its request. Nothing happens outside a sampled request.
+ *
+ * @returns the span's context, or undefined where no span was made.
+ */
+export function emitSegment(record: SegmentRecord): SpanContext | undefined {
+  const parentSpan = trace.getSpanContext(record.parent);
+  if (parentSpan === undefined || (parentSpan.traceFlags & TraceFlags.SAMPLED) === 0) return undefined;
+  const root = rootOf(record.parent);
+  const lengthNs = durationNs(record.startMs, record.endMs);
+  const failed = record.outcome === 'rejected' || record.outcome === 'timeout';
+  if (!failed && record.holdMs === undefined && lengthNs < minWaitNs) {
+    drop(root, lengthNs);
+    return undefined;
+  }
+  if (root !== undefined && ++root.emitted > MAX_SEGMENTS_PER_REQUEST) {
+    drop(root, lengthNs);
+    return undefined;
+  }
+  const anchor = root?.anchor ?? currentAnchor();
+  const attributes = attributesOf(record);
+  const name = record.name ?? waitSpanName(record.resource);
+  if (sink !== undefined) {
+    return sink
+      .accept({
+        parent: parentSpan,
+        name,
+        anchor,
+        startMs: record.startMs,
+        endMs: record.endMs,
+        attributes,
+        links: record.links,
+        error: failed,
+      })
+      ?.spanContext();
+  }
+  const span = tracer.startSpan(
+    name,
+    { startTime: anchor.toHrTime(record.startMs), attributes, links: record.links },
+    record.parent,
+  );
+  if (failed) span.setStatus({ code: SpanStatusCode.ERROR });
+  span.end(anchor.toHrTime(record.endMs));
+  return span.spanContext();
+}
+
+function drop(root: RootRecord | undefined, ns: number): void {
+  if (root === undefined || ns === 0) return;
+  root.droppedNs += ns;
+  root.droppedCount++;
+}
+
+function attributesOf(record: SegmentRecord): Attributes {
+  const attributes: Attributes = { [ATTR_SEGMENT]: record.segment, [ATTR_RESOURCE]: record.resource };
+  if (record.outcome !== undefined) attributes[ATTR_OUTCOME] = record.outcome;
+  if (record.capacity !== undefined) attributes[ATTR_RESOURCE_CAPACITY] = record.capacity;
+  if (record.inUse !== undefined) attributes[ATTR_RESOURCE_IN_USE] = record.inUse;
+  if (record.queueDepth !== undefined) attributes[ATTR_RESOURCE_QUEUE_DEPTH] = record.queueDepth;
+  if (record.holdMs !== undefined)
+    attributes[ATTR_HOLD_DURATION_NS] = Math.max(0, Math.round(record.holdMs * 1e6));
+  if (record.errorType !== undefined) attributes['error.type'] = record.errorType;
+  return record.attributes === undefined ? attributes : Object.assign(attributes, record.attributes);
+}

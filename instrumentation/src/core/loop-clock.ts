@@ -1,0 +1,84 @@
+import { performance } from 'node:perf_hooks';
+import { now } from './clock.ts';
+
+const timing = performance.nodeTiming;
+
+/** How long an event may have lain ready before its callback ran, ms. */
+export interface LoopWait {
+  minMs: number;
+  maxMs: number;
+  /** The loop slept until this very poll: then the event's arrival is known, and the wait is {@link maxMs}. */
+  exact: boolean;
+}
+
+/** Idle time below this is the poll's own bookkeeping, not sleep. */
+const MIN_SLEEP_MS = 0.02;
+/** An exact wait this long may contain timers that ran between check and poll: reported as a bound only. */
+const MAX_EXACT_MS = 1_000;
+
+/**
+ * Tells, inside an I/O callback, how long the event loop was busy with other callbacks since the event could
+ * have been delivered. An unref'd immediate, re-armed in every check phase, notes where each iteration began;
+ * the loop's own idle counter tells whether the poll since then slept. It neither wakes an idle loop nor
+ * keeps the process alive. One reading costs under 0.1 µs.
+ */
+export class LoopClock {
+  #running = false;
+  #checkMs = now();
+  #checkIdleMs = timing.idleTime;
+  #previousPollMs = this.#checkMs;
+  #iteration = 0;
+
+  start(): this {
+    if (this.#running) return this;
+    this.#running = true;
+    this.#arm();
+    return this;
+  }
+
+  stop(): void {
+    this.#running = false;
+  }
+
+  /** Number of the current loop iteration: work is only provably one slice within one iteration. */
+  get iteration(): number {
+    return this.#iteration;
+  }
+
+  /**
+   * @returns bounds of the wait of an event whose callback runs at `atMs`. The poll slept: everything since
+   * it returned was other people's callbacks. It did not: the event came some time after the poll before.
+   */
+  waitAt(atMs: number): LoopWait {
+    if (!this.#running) return { minMs: 0, maxMs: 0, exact: false };
+    const sleptMs = timing.idleTime - this.#checkIdleMs;
+    if (sleptMs > MIN_SLEEP_MS) {
+      const busyMs = Math.max(0, atMs - this.#checkMs - sleptMs);
+      const exact = busyMs < MAX_EXACT_MS;
+      return { minMs: exact ? busyMs : 0, maxMs: busyMs, exact };
+    }
+    return { minMs: 0, maxMs: Math.max(0, atMs - this.#previousPollMs), exact: false };
+  }
+
+  #arm(): void {
+    const tick = () => {
+      if (!this.#running) return;
+      this.#iteration++;
+      const atMs = now();
+      const idleMs = timing.idleTime;
+      this.#previousPollMs = this.#checkMs + (idleMs - this.#checkIdleMs);
+      this.#checkMs = atMs;
+      this.#checkIdleMs = idleMs;
+      setImmediate(tick).unref();
+    };
+    setImmediate(tick).unref();
+  }
+}
+
+/** The process's clock; started by the first part that reads it. */
+export const loopClock = new LoopClock();
+
+/** @returns ms the event loop has slept since the process started. */
+export function loopIdleMs(): number {
+  return timing.idleTime;
+}
