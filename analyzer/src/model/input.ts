@@ -22,6 +22,8 @@ export interface InputFile {
   /** Span records read from it. */
   readonly spans: number;
   readonly rejected: number;
+  /** One line that says why the file gave no spans; absent when it gave some. */
+  readonly note?: string;
 }
 
 export interface NumberPoint {
@@ -62,7 +64,18 @@ export interface ExponentialHistogramPoint {
   readonly negative: { readonly offset: number; readonly counts: readonly bigint[] };
 }
 
-export type MetricPoint = NumberPoint | HistogramPoint | ExponentialHistogramPoint;
+/** Quantiles computed by the reporting process itself; they cannot be merged. */
+export interface SummaryPoint {
+  readonly kind: 'summary';
+  readonly timeUnixNano: bigint;
+  readonly startUnixNano: bigint | null;
+  readonly attributes: Attributes;
+  readonly count: bigint;
+  readonly sum: number | null;
+  readonly quantiles: readonly { readonly quantile: number; readonly value: number }[];
+}
+
+export type MetricPoint = NumberPoint | HistogramPoint | ExponentialHistogramPoint | SummaryPoint;
 
 /** One metric of one Resource. */
 export interface Metric {

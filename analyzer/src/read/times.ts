@@ -1,0 +1,52 @@
+import { decimalToBigInt } from './parse-json.ts';
+
+/** First instant the span table cannot hold: 2^32 seconds, in the year 2106. */
+const TOO_LATE = 4_294_967_296_000_000_000n;
+
+/** @returns the instant, or null when the table cannot hold it (negative, after 2106, unknown). */
+export function boundedTime(unixNano: bigint | null): bigint | null {
+  return unixNano !== null && unixNano >= 0n && unixNano < TOO_LATE ? unixNano : null;
+}
+
+/**
+ * @returns epoch ns of an OTLP time: a string, a number, a bigint or protobufjs' `{low, high}`;
+ * null when absent, not a number, negative or after 2106. Nothing passes through a double on the way.
+ */
+export function toUnixNano(value: unknown): bigint | null {
+  return boundedTime(toInteger(value));
+}
+
+/** @returns epoch ns of a time in microseconds (Jaeger, Zipkin); null as in {@link toUnixNano}. */
+export function microsToUnixNano(value: unknown): bigint | null {
+  return boundedTime(microsToNs(value));
+}
+
+/** @returns ns of a duration or time in microseconds, exactly; null when it is not a number. */
+export function microsToNs(value: unknown): bigint | null {
+  if (typeof value === 'bigint') return value * 1000n;
+  if (typeof value === 'number') return Number.isFinite(value) ? decimalToBigInt(String(value), 3) : null;
+  return typeof value === 'string' ? decimalToBigInt(value.trim(), 3) : null;
+}
+
+/** @returns a 64-bit integer in any of the spellings of JSON encoders, or null; fractions are cut off. */
+export function toInteger(value: unknown): bigint | null {
+  switch (typeof value) {
+    case 'bigint':
+      return value;
+    case 'string':
+      return decimalToBigInt(value.trim(), 0);
+    case 'number':
+      return Number.isFinite(value) ? decimalToBigInt(String(value), 0) : null;
+    case 'object':
+      return value === null ? null : fromHalves(value as { low?: unknown; high?: unknown });
+    default:
+      return null;
+  }
+}
+
+/** Two 32-bit halves, each signed or unsigned. */
+function fromHalves({ low, high }: { low?: unknown; high?: unknown }): bigint | null {
+  if (typeof low !== 'number' || typeof high !== 'number') return null;
+  if (!Number.isInteger(low) || !Number.isInteger(high)) return null;
+  return (BigInt(high) << 32n) + BigInt(low >>> 0);
+}
