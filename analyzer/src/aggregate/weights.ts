@@ -31,3 +31,50 @@ export function weightFromTraceState(traceState: string): number | null {
   const rejected = Number.parseInt(match[1].padEnd(14, '0'), 16) / 2 ** 56;
   return rejected < 1 ? 1 / (1 - rejected) : null;
 }
+
+/** A window as the fit of tail sampling needs it. */
+export interface OfferedWindow {
+  /** Requests the load plan sent in it. */
+  readonly offered: number;
+  readonly durationsNs: Float64Array;
+  /** 1 where the request failed: always kept by a tail sampler. */
+  readonly failed: Uint8Array;
+}
+
+/** Fewer than this share of the planned requests in the export means sampling (or loss), not chance. */
+export const SAMPLED_BELOW = 0.7;
+/** A keep rate above this cannot be told from an unsampled export. */
+const HIGHEST_KEEP_RATE = 0.6;
+const FEWEST_WINDOWS = 3;
+
+/**
+ * Rule 0: a tail sampler without `th` keeps everything slower than a limit and a fixed share p of the rest. The limit
+ * is the one for which the kept share of faster requests, fast / (offered - slow), is most nearly the same in every
+ * window (weighted variance of its logarithm); p is that share.
+ *
+ * @returns null when fewer than three windows have enough fast requests or p is too near 1.
+ */
+export function fitTailLimit(
+  windows: readonly OfferedWindow[],
+): { readonly limitNs: number; readonly keepRate: number } | null {
+  const all = Float64Array.from(windows.flatMap((w) => [...w.durationsNs])).sort();
+  if (all.length === 0) return null;
+  let best: { spread: number; limitNs: number; keepRate: number } | null = null;
+  for (let percent = 2; percent < 98; percent += 2) {
+    const limitNs = all[Math.floor((percent * all.length) / 100)];
+    const rates: { log: number; count: number }[] = [];
+    for (const { offered, durationsNs, failed } of windows) {
+      let fast = 0;
+      for (let i = 0; i < durationsNs.length; i++) if (durationsNs[i] <= limitNs && !failed[i]) fast++;
+      const unsampled = offered - (durationsNs.length - fast);
+      if (unsampled > 0.1 * offered && fast >= 3)
+        rates.push({ log: Math.log(fast / unsampled), count: fast });
+    }
+    if (rates.length < FEWEST_WINDOWS) continue;
+    const count = rates.reduce((sum, rate) => sum + rate.count, 0);
+    const mean = rates.reduce((sum, rate) => sum + rate.log * rate.count, 0) / count;
+    const spread = rates.reduce((sum, rate) => sum + rate.count * (rate.log - mean) ** 2, 0) / rates.length;
+    if (best === null || spread < best.spread) best = { spread, limitNs, keepRate: Math.exp(mean) };
+  }
+  return best === null || best.keepRate > HIGHEST_KEEP_RATE ? null : best;
+}

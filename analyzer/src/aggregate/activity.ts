@@ -1,0 +1,450 @@
+import {
+  ATTR_HOLD_DURATION_NS,
+  ATTR_LOCK_KEY,
+  ATTR_RESOURCE,
+  ATTR_RESOURCE_CAPACITY,
+  ATTR_RESOURCE_IN_USE,
+  ATTR_RESOURCE_QUEUE_DEPTH,
+  ATTR_SEGMENT,
+  OUTCOMES,
+  RESOURCE_EVENT_LOOP,
+  SEGMENTS,
+  WAIT_SEGMENTS,
+} from '@waitfall/instrumentation/conventions';
+import type { Classes, ResourceKind } from '../classify/types.ts';
+import { KIND, STATUS } from '../model/span.ts';
+import { attributeById, type SpanTable } from '../model/span-table.ts';
+import type { Partition } from '../partition/types.ts';
+import type { Forest } from '../tree/types.ts';
+import { kindOfName, kindOfSegment } from './queue-kind.ts';
+import type { Requests } from './requests-types.ts';
+
+/** A queue: one name in one service (pools, slots, event loop), or one name for everybody (row locks, servers). */
+export interface Queue {
+  readonly index: number;
+  readonly name: string;
+  readonly kind: ResourceKind;
+  readonly scope: 'process' | 'shared';
+  /** Service whose processes own it; of a shared one the service that used it first. */
+  readonly service: string;
+  /** Process by process, in order of appearance; one entry for shared queues. */
+  readonly instances: string[];
+  /** Largest stated capacity by instance; null where not stated. */
+  readonly statedCapacity: (number | null)[];
+  /** By instance: most servers seen busy, and most seen busy by somebody who had to queue. */
+  readonly maxInUse: number[];
+  readonly queuedInUse: number[];
+  /** Holds of it were not stated but rebuilt from official spans. */
+  holdsRebuilt: boolean;
+}
+
+/** Times in ns relative to the origin of the requests. `request` is an index into the requests. */
+export interface Wait {
+  readonly queue: number;
+  readonly instance: number;
+  readonly request: number;
+  readonly row: number;
+  readonly startNs: number;
+  readonly endNs: number;
+  /** Index into OUTCOMES; a wait without a stated outcome was acquired. */
+  readonly outcome: number;
+  readonly inUse: number | null;
+  readonly depth: number | null;
+}
+
+export interface Hold {
+  readonly queue: number;
+  readonly instance: number;
+  readonly request: number;
+  /** Row that states it: the wait that took the resource, or the hold span. */
+  readonly row: number;
+  /** Row whose pieces say what happened while it was held. */
+  readonly host: number;
+  readonly startNs: number;
+  readonly endNs: number;
+  readonly key: string | null;
+}
+
+/** A stretch in which the event loop of one process certainly ran for a request. */
+export interface Slice {
+  readonly queue: number;
+  readonly instance: number;
+  readonly request: number;
+  readonly startNs: number;
+  readonly endNs: number;
+}
+
+/** A request to a server that says nothing about its own queue. */
+export interface Call {
+  readonly queue: number;
+  readonly request: number;
+  readonly row: number;
+  /** When it reached the server, as far as known: after the waits at its beginning. */
+  readonly startNs: number;
+  readonly endNs: number;
+  /** Without waits inside it that are measured themselves. */
+  readonly durationNs: number;
+  /** Statement or method and route: calls of one operation cost the same at low load. */
+  readonly operation: string;
+  readonly failed: boolean;
+}
+
+export interface Activity {
+  readonly queues: Queue[];
+  readonly waits: Wait[];
+  readonly holds: Hold[];
+  readonly work: Slice[];
+  readonly pauses: Slice[];
+  readonly calls: Call[];
+  /** Some span states `waitfall.segment`: the export is instrumented, nothing needs to be rebuilt. */
+  readonly stated: boolean;
+  /** Hold spans that could not be used because their times are broken. */
+  readonly brokenHolds: number;
+}
+
+const WAITS = new Set<string>(WAIT_SEGMENTS);
+const SHARED_KINDS = new Set<ResourceKind>(['lock', 'downstream']);
+/** A hold that outlives its parent by less is a clock effect (JS clocks floor to whole ms). */
+const COVER_TOLERANCE_NS = 1e6;
+
+/** Finds or adds the queue of a name. */
+export class QueueIndex {
+  readonly queues: Queue[] = [];
+  readonly #ids = new Map<string, number>();
+
+  of(kind: ResourceKind, name: string, service: string): Queue {
+    const shared = SHARED_KINDS.has(kind);
+    const key = shared ? `${kind === 'lock' ? 'lock' : 'server'}\0${name}` : `${service}\0${name}`;
+    let id = this.#ids.get(key);
+    if (id === undefined) {
+      id = this.queues.length;
+      this.#ids.set(key, id);
+      this.queues.push({
+        index: id,
+        name,
+        kind,
+        scope: shared ? 'shared' : 'process',
+        service,
+        instances: [],
+        statedCapacity: [],
+        maxInUse: [],
+        queuedInUse: [],
+        holdsRebuilt: false,
+      });
+    }
+    return this.queues[id];
+  }
+
+  instance(queue: Queue, name: string): number {
+    const own = queue.scope === 'shared' ? '' : name;
+    let at = queue.instances.indexOf(own);
+    if (at < 0) {
+      at = queue.instances.push(own) - 1;
+      queue.statedCapacity.push(null);
+      queue.maxInUse.push(0);
+      queue.queuedInUse.push(0);
+    }
+    return at;
+  }
+}
+
+/** Reads every wait, hold, work slice, pause and call of the requests; nothing is aggregated yet. */
+export function collectActivity(
+  forest: Forest,
+  partition: Partition,
+  classes: Classes,
+  requests: Requests,
+): { activity: Activity; index: QueueIndex } {
+  const { table } = forest;
+  const index = new QueueIndex();
+  const ids = attributeIds(table);
+  const activity: {
+    -readonly [K in keyof Activity]: Activity[K];
+  } = {
+    queues: index.queues,
+    waits: [],
+    holds: [],
+    work: [],
+    pauses: [],
+    calls: [],
+    stated: ids.segment >= 0,
+    brokenHolds: 0,
+  };
+  const requestOfTree = new Int32Array(forest.trees.length).fill(-1);
+  for (let i = 0; i < requests.count; i++) requestOfTree[requests.tree[i]] = i;
+  const waitTime = new Map<number, CallWaits>();
+
+  for (let i = 0; i < requests.count; i++) {
+    const tree = forest.trees[requests.tree[i]];
+    const originNs = requests.startNs[i];
+    waitTime.clear();
+    const served = new Map<number, number>();
+    const calls: number[] = [];
+    for (let o = tree.first; o < tree.first + tree.count; o++) {
+      const row = forest.order[o];
+      const segment = SEGMENTS[classes.segment[row]];
+      const { service, instance } = table.resources[table.resource[row]];
+      const startNs = originNs + forest.start[row];
+      const endNs = originNs + forest.end[row];
+      if (segment === 'generator_wait') continue;
+      if (segment === 'runtime_pause') {
+        const queue = index.of('eventloop', RESOURCE_EVENT_LOOP, service);
+        activity.pauses.push({
+          queue: queue.index,
+          instance: index.instance(queue, instance),
+          request: i,
+          startNs,
+          endNs,
+        });
+        addCallWait(waitTime, forest, row);
+      } else if (WAITS.has(segment)) {
+        const kind = kindOfSegment(segment);
+        const name =
+          classes.resource[row] >= 0 ? classes.resources[classes.resource[row]] : defaultName(kind);
+        const queue = index.of(kind, name, service);
+        const at = index.instance(queue, instance);
+        const inUse = numberOf(table, row, ids.inUse);
+        const depth = numberOf(table, row, ids.depth);
+        noteCapacity(queue, at, numberOf(table, row, ids.capacity), inUse, depth);
+        activity.waits.push({
+          queue: queue.index,
+          instance: at,
+          request: i,
+          row,
+          startNs,
+          endNs,
+          outcome: Math.max(0, classes.waitOutcome[row] - 1),
+          inUse,
+          depth,
+        });
+        addCallWait(waitTime, forest, row);
+        const held = numberOf(table, row, ids.hold);
+        if (held !== null && held >= 0) {
+          activity.holds.push({
+            queue: queue.index,
+            instance: at,
+            request: i,
+            row,
+            host: hostOf(forest, forest.parent[row], tree.root, forest.end[row] + held),
+            startNs: endNs,
+            endNs: endNs + held,
+            key: textOf(table, row, ids.key),
+          });
+        }
+      } else if (segment === 'work') {
+        const queue = index.of('eventloop', RESOURCE_EVENT_LOOP, service);
+        activity.work.push({
+          queue: queue.index,
+          instance: index.instance(queue, instance),
+          request: i,
+          startNs,
+          endNs,
+        });
+      } else if (segment === 'downstream' && classes.resource[row] >= 0) {
+        if (
+          table.kind[row] === KIND.client ||
+          (table.kind[row] === KIND.internal && statesDownstream(table, row, ids.segment))
+        ) {
+          if (!insideSameCall(forest, classes, row)) calls.push(row);
+        } else {
+          const entry = entryOf(forest, row);
+          served.set(entry, (served.get(entry) ?? 0) + partition.owned[row]);
+        }
+      }
+    }
+    for (const row of calls) {
+      const inner = waitTime.get(row);
+      addCall(activity, index, forest, classes, requests, i, row, {
+        durationNs: forest.end[row] - forest.start[row] - (inner?.totalNs ?? 0),
+        startNs: inner?.leadEndNs ?? forest.start[row],
+        endNs: inner?.tailStartNs ?? forest.end[row],
+      });
+    }
+    for (const [row, ownNs] of served) {
+      addCall(activity, index, forest, classes, requests, i, row, {
+        durationNs: ownNs,
+        startNs: forest.start[row],
+        endNs: forest.end[row],
+      });
+    }
+  }
+  collectHoldSpans(activity, index, forest, requests, requestOfTree, ids);
+  return { activity, index };
+}
+
+/** Holds written as spans of their own. */
+function collectHoldSpans(
+  activity: { -readonly [K in keyof Activity]: Activity[K] },
+  index: QueueIndex,
+  forest: Forest,
+  requests: Requests,
+  requestOfTree: Int32Array,
+  ids: AttributeIds,
+): void {
+  const { table } = forest;
+  const known = new Map<string, Queue>();
+  for (const queue of index.queues) known.set(queue.name, known.get(queue.name) ?? queue);
+  for (const { row, owner } of forest.holds) {
+    const tree = forest.treeOf[row];
+    const request = tree < 0 ? -1 : requestOfTree[tree];
+    if (request < 0) continue;
+    const name = textOf(table, row, ids.resource);
+    if (name === null) continue;
+    const { service, instance } = table.resources[table.resource[row]];
+    const queue = index.of(known.get(name)?.kind ?? kindOfName(name), name, service);
+    const at = index.instance(queue, instance);
+    noteCapacity(queue, at, numberOf(table, row, ids.capacity), null, null);
+    const originNs = requests.startNs[request];
+    const root = forest.trees[tree].root;
+    activity.holds.push({
+      queue: queue.index,
+      instance: at,
+      request,
+      row,
+      host: hostOf(forest, owner, root, forest.end[row]),
+      startNs: originNs + forest.start[row],
+      endNs: originNs + Math.max(forest.start[row], forest.end[row]),
+      key: textOf(table, row, ids.key),
+    });
+  }
+}
+
+interface CallWaits {
+  totalNs: number;
+  leadEndNs: number;
+  tailStartNs: number;
+}
+
+/** A wait below a call is not the server's time; a lock wait comes before the server's work, a loop wait after it. */
+function addCallWait(waits: Map<number, CallWaits>, forest: Forest, row: number): void {
+  const parent = forest.parent[row];
+  if (parent < 0 || forest.table.kind[parent] !== KIND.client) return;
+  let entry = waits.get(parent);
+  if (!entry) {
+    entry = { totalNs: 0, leadEndNs: forest.start[parent], tailStartNs: forest.end[parent] };
+    waits.set(parent, entry);
+  }
+  entry.totalNs += forest.end[row] - forest.start[row];
+  const middle = (forest.start[parent] + forest.end[parent]) / 2;
+  const atEnd = forest.end[row] >= forest.end[parent] && forest.start[row] > middle;
+  if (atEnd) entry.tailStartNs = Math.min(entry.tailStartNs, forest.start[row]);
+  else entry.leadEndNs = Math.max(entry.leadEndNs, forest.end[row]);
+}
+
+function addCall(
+  activity: { calls: Call[] },
+  index: QueueIndex,
+  forest: Forest,
+  classes: Classes,
+  requests: Requests,
+  request: number,
+  row: number,
+  times: { durationNs: number; startNs: number; endNs: number },
+): void {
+  const { table } = forest;
+  const queue = index.of(
+    'downstream',
+    classes.resources[classes.resource[row]],
+    table.resources[table.resource[row]].service,
+  );
+  index.instance(queue, '');
+  const originNs = requests.startNs[request];
+  activity.calls.push({
+    queue: queue.index,
+    request,
+    row,
+    startNs: originNs + times.startNs,
+    endNs: originNs + Math.max(times.startNs, times.endNs),
+    durationNs: Math.max(0, times.durationNs),
+    operation: `${table.strings.text(table.name[row])}|${requests.route[request]}`,
+    failed: table.status[row] === STATUS.error,
+  });
+}
+
+/** The nearest span from `from` upwards that lasts until the hold's end; else the root. */
+function hostOf(forest: Forest, from: number, root: number, endNs: number): number {
+  for (let row = from; row >= 0; row = forest.parent[row]) {
+    if (forest.end[row] + COVER_TOLERANCE_NS >= endNs) return row;
+  }
+  return root;
+}
+
+function insideSameCall(forest: Forest, classes: Classes, row: number): boolean {
+  const parent = forest.parent[row];
+  return (
+    parent >= 0 &&
+    forest.table.kind[parent] === KIND.client &&
+    classes.segment[parent] === classes.segment[row] &&
+    classes.resource[parent] === classes.resource[row]
+  );
+}
+
+/** Topmost row of the same service above: where the request entered that service. */
+function entryOf(forest: Forest, row: number): number {
+  const { table, parent } = forest;
+  const { service } = table.resources[table.resource[row]];
+  let entry = row;
+  for (let up = parent[row]; up >= 0; up = parent[up]) {
+    if (table.resources[table.resource[up]].service !== service) break;
+    entry = up;
+  }
+  return entry;
+}
+
+function noteCapacity(
+  queue: Queue,
+  at: number,
+  capacity: number | null,
+  inUse: number | null,
+  depth: number | null,
+): void {
+  if (capacity !== null && capacity > 0) {
+    queue.statedCapacity[at] = Math.max(queue.statedCapacity[at] ?? 0, capacity);
+  }
+  if (inUse !== null) {
+    queue.maxInUse[at] = Math.max(queue.maxInUse[at], inUse);
+    if (depth !== null && depth > 0) queue.queuedInUse[at] = Math.max(queue.queuedInUse[at], inUse);
+  }
+}
+
+function defaultName(kind: ResourceKind): string {
+  return kind === 'eventloop' ? RESOURCE_EVENT_LOOP : kind === 'admission' ? 'http.server' : kind;
+}
+
+type AttributeIds = ReturnType<typeof attributeIds>;
+
+function attributeIds(table: SpanTable) {
+  const find = (key: string) => table.strings.find(key);
+  return {
+    segment: find(ATTR_SEGMENT),
+    resource: find(ATTR_RESOURCE),
+    capacity: find(ATTR_RESOURCE_CAPACITY),
+    inUse: find(ATTR_RESOURCE_IN_USE),
+    depth: find(ATTR_RESOURCE_QUEUE_DEPTH),
+    hold: find(ATTR_HOLD_DURATION_NS),
+    key: find(ATTR_LOCK_KEY),
+  };
+}
+
+function statesDownstream(table: SpanTable, row: number, segmentId: number): boolean {
+  return segmentId >= 0 && attributeById(table, row, segmentId) === 'downstream';
+}
+
+function numberOf(table: SpanTable, row: number, keyId: number): number | null {
+  if (keyId < 0) return null;
+  const value = attributeById(table, row, keyId);
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null;
+  if (typeof value === 'bigint') return Number(value);
+  if (typeof value === 'string' && /^\d+$/.test(value)) return Number(value);
+  return null;
+}
+
+function textOf(table: SpanTable, row: number, keyId: number): string | null {
+  if (keyId < 0) return null;
+  const value = attributeById(table, row, keyId);
+  if (value === undefined || value === null || value === '') return null;
+  return String(value);
+}
+
+/** Index of `acquired` in OUTCOMES. */
+export const ACQUIRED = OUTCOMES.indexOf('acquired');

@@ -1,0 +1,57 @@
+/** Half-open stretches of time, ns; the windows of a run do not overlap and are in order. */
+export interface Span {
+  readonly startNs: number;
+  readonly endNs: number;
+}
+
+/** @returns index of the window that contains a time, -1 outside all of them. */
+export function windowAt(windows: readonly Span[], timeNs: number): number {
+  let low = 0;
+  let high = windows.length - 1;
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    if (timeNs < windows[middle].startNs) high = middle - 1;
+    else if (timeNs >= windows[middle].endNs) low = middle + 1;
+    else return middle;
+  }
+  return -1;
+}
+
+/** Adds weight × overlap of [start, end) with each window to `sums`: the time integral behind every utilisation. */
+export function addClipped(
+  windows: readonly Span[],
+  startNs: number,
+  endNs: number,
+  weight: number,
+  sums: Float64Array,
+): void {
+  for (let w = firstEndingAfter(windows, startNs); w < windows.length; w++) {
+    if (windows[w].startNs >= endNs) return;
+    const overlap = Math.min(endNs, windows[w].endNs) - Math.max(startNs, windows[w].startNs);
+    if (overlap > 0) sums[w] += overlap * weight;
+  }
+}
+
+/** @returns the union of intervals, merged and in order. */
+export function union(intervals: readonly Span[]): Span[] {
+  const sorted = [...intervals].sort((a, b) => a.startNs - b.startNs);
+  const merged: { startNs: number; endNs: number }[] = [];
+  for (const { startNs, endNs } of sorted) {
+    if (endNs <= startNs) continue;
+    const last = merged.at(-1);
+    if (last && startNs <= last.endNs) last.endNs = Math.max(last.endNs, endNs);
+    else merged.push({ startNs, endNs });
+  }
+  return merged;
+}
+
+function firstEndingAfter(windows: readonly Span[], timeNs: number): number {
+  let low = 0;
+  let high = windows.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (windows[middle].endNs > timeNs) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

@@ -1,0 +1,55 @@
+/** A stretch of even arrival rate; ns relative to the origin of the requests. */
+export interface RateSegment {
+  readonly startNs: number;
+  readonly endNs: number;
+}
+
+/** A window shorter than this many bins cannot be told from chance. */
+const MIN_BINS = 4;
+const MAX_BINS = 160;
+const FEWEST_BINS = 24;
+const REQUESTS_PER_BIN = 15;
+
+/**
+ * Windows of even arrival rate where no load plan says when the rate changed (rule 1): optimal segmentation of
+ * binned arrivals. Cost of a segment = Poisson -log likelihood -n·ln(n/bins), penalty 3·ln B + 2 a segment, at least
+ * four bins each; exact by dynamic programming over B ≤ 160 bins.
+ *
+ * @param startNs sorted
+ */
+export function rateSegments(startNs: Float64Array, weight: Float64Array): RateSegment[] {
+  const n = startNs.length;
+  if (n === 0) return [];
+  const from = startNs[0];
+  const to = startNs[n - 1] + 1;
+  let total = 0;
+  for (const w of weight) total += w;
+  const bins = Math.min(MAX_BINS, Math.max(FEWEST_BINS, Math.floor(Math.min(total, n) / REQUESTS_PER_BIN)));
+  const width = (to - from) / bins;
+  const before = new Float64Array(bins + 1);
+  for (let i = 0; i < n; i++) {
+    before[Math.min(bins - 1, Math.floor((startNs[i] - from) / width)) + 1] += (weight[i] * n) / total;
+  }
+  for (let b = 1; b <= bins; b++) before[b] += before[b - 1];
+
+  const penalty = 3 * Math.log(bins) + 2;
+  const best = new Float64Array(bins + 1).fill(Number.POSITIVE_INFINITY);
+  const cut = new Int32Array(bins + 1);
+  best[0] = 0;
+  for (let end = MIN_BINS; end <= bins; end++) {
+    for (let start = 0; start <= end - MIN_BINS; start++) {
+      const count = before[end] - before[start];
+      const cost = count > 0 ? -count * Math.log(count / (end - start)) : 0;
+      const value = best[start] + cost + penalty;
+      if (value < best[end]) {
+        best[end] = value;
+        cut[end] = start;
+      }
+    }
+  }
+  const segments: RateSegment[] = [];
+  for (let end = bins; end > 0; end = cut[end]) {
+    segments.unshift({ startNs: from + cut[end] * width, endNs: from + end * width });
+  }
+  return segments;
+}

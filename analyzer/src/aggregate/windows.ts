@@ -1,0 +1,180 @@
+import type { Span } from './intervals.ts';
+import { windowAt } from './intervals.ts';
+import type { LoadPlan, LoadStep } from './load-plan.ts';
+import { planAgainstTraces } from './load-plan.ts';
+import { rateSegments } from './rate-segments.ts';
+import type { Requests } from './requests-types.ts';
+import { fitTailLimit, SAMPLED_BELOW, type Sampling } from './weights.ts';
+
+/** A window of even offered rate; ns relative to the origin of the requests. Requests belong by their root start. */
+export interface Window extends Span {
+  readonly step: LoadStep | null;
+  readonly phase: string | null;
+  readonly seconds: number;
+  /** Requests it stands for (sum of weights). */
+  readonly requests: number;
+  /** Rate used everywhere: requests / seconds, but the planned one where the export is sampled and a plan is given. */
+  readonly arrivalsPerSecond: number;
+}
+
+/** How the requests are laid out over windows of even load (rules 0 and 1). */
+export interface Timeline {
+  readonly windows: readonly Window[];
+  /** Window of the highest rate, the last of equals; -1 without windows. */
+  readonly top: number;
+  /** Windows that say how the service takes a rate: no inherited backlog. Ascending by rate. */
+  readonly rising: readonly number[];
+  readonly sampling: Sampling;
+  readonly plan: LoadPlan | null;
+  readonly notes: readonly string[];
+}
+
+/**
+ * Builds the windows from the plan, else from the arrivals, assigns every request to one (writes `requests.window`)
+ * and settles the weights (writes `requests.weight` where they had to be fitted).
+ */
+export function layOutWindows(requests: Requests, given: LoadPlan | null): Timeline {
+  const notes: string[] = [];
+  const plan = given === null ? null : usablePlan(requests, given, notes);
+  const spans = plan ? planSpans(requests, plan) : detectedSpans(requests);
+  const stated = requests.weight.some((weight) => weight !== 1);
+  assign(requests, spans);
+  const sampling = settleWeights(requests, spans, plan, stated, notes);
+  const sums = new Float64Array(spans.length);
+  for (let i = 0; i < requests.count; i++)
+    if (requests.window[i] >= 0) sums[requests.window[i]] += requests.weight[i];
+  const windows = spans.map((span, w): Window => {
+    const step = plan ? plan.steps[w] : null;
+    const seconds = (span.endNs - span.startNs) / 1e9;
+    return {
+      ...span,
+      step,
+      phase: step?.phase ?? null,
+      seconds,
+      requests: sums[w],
+      arrivalsPerSecond: step && sampling.kind !== 'none' ? step.arrivalsPerSecond : sums[w] / seconds,
+    };
+  });
+  let top = -1;
+  for (let w = 0; w < windows.length; w++) {
+    if (top < 0 || windows[w].arrivalsPerSecond >= windows[top].arrivalsPerSecond) top = w;
+  }
+  return { windows, top, rising: risingWindows(requests, windows, top), sampling, plan, notes };
+}
+
+/** Requests in flight (weighted) at a time; ns relative to the origin. */
+export function inFlightAt(requests: Requests, timeNs: number): number {
+  let inFlight = 0;
+  for (let i = 0; i < requests.count; i++) {
+    if (requests.startNs[i] >= timeNs) break;
+    if (requests.startNs[i] + requests.durationNs[i] >= timeNs) inFlight += requests.weight[i];
+  }
+  return inFlight;
+}
+
+function usablePlan(requests: Requests, plan: LoadPlan, notes: string[]): LoadPlan | null {
+  if (requests.count === 0) return null;
+  const spans = planSpans(requests, plan);
+  let inside = 0;
+  for (let i = 0; i < requests.count; i++) if (windowAt(spans, requests.startNs[i]) >= 0) inside++;
+  const first = requests.originUnixNano;
+  const last = first + BigInt(requests.startNs[requests.count - 1]);
+  const check = planAgainstTraces(plan, first, last, inside, requests.count);
+  notes.push(...check.notes);
+  return check.usable ? plan : null;
+}
+
+function planSpans(requests: Requests, plan: LoadPlan): Span[] {
+  return plan.steps.map((step) => ({
+    startNs: Number(step.startUnixNano - requests.originUnixNano),
+    endNs: Number(step.endUnixNano - requests.originUnixNano),
+  }));
+}
+
+function detectedSpans(requests: Requests): Span[] {
+  return rateSegments(requests.startNs, requests.weight);
+}
+
+function assign(requests: Requests, spans: readonly Span[]): void {
+  for (let i = 0; i < requests.count; i++) requests.window[i] = windowAt(spans, requests.startNs[i]);
+}
+
+/** Rule 0. Weights of `th` stand; else a plan that sent far more than was exported means sampling without `th`. */
+function settleWeights(
+  requests: Requests,
+  spans: readonly Span[],
+  plan: LoadPlan | null,
+  stated: boolean,
+  notes: string[],
+): Sampling {
+  const n = requests.count;
+  let sum = 0;
+  for (const weight of requests.weight) sum += weight;
+  if (stated) return { kind: 'stated', keptShare: n / sum, keptAboveNs: null };
+  if (plan === null) return { kind: 'none', keptShare: 1, keptAboveNs: null };
+  const offered = plan.steps.map(
+    (step, w) => (step.arrivalsPerSecond * (spans[w].endNs - spans[w].startNs)) / 1e9,
+  );
+  const offeredTotal = offered.reduce((a, b) => a + b, 0);
+  let inside = 0;
+  for (const w of requests.window) if (w >= 0) inside++;
+  if (inside >= SAMPLED_BELOW * offeredTotal) return { kind: 'none', keptShare: 1, keptAboveNs: null };
+  const success = requests.outcomes.indexOf('success');
+  const members = spans.map((_, w) => {
+    const own: number[] = [];
+    for (let i = 0; i < n; i++) if (requests.window[i] === w) own.push(i);
+    return own;
+  });
+  const fit = fitTailLimit(
+    members.map((own, w) => ({
+      offered: offered[w],
+      durationsNs: Float64Array.from(own, (i) => requests.durationNs[i]),
+      failed: Uint8Array.from(own, (i) => (requests.outcome[i] === success ? 0 : 1)),
+    })),
+  );
+  if (fit !== null) {
+    for (let i = 0; i < n; i++) {
+      const kept = requests.durationNs[i] > fit.limitNs || requests.outcome[i] !== success;
+      requests.weight[i] = kept ? 1 : 1 / fit.keepRate;
+    }
+    return { kind: 'tail-fitted', keptShare: inside / offeredTotal, keptAboveNs: fit.limitNs };
+  }
+  const kept = inside / offeredTotal;
+  for (let i = 0; i < n; i++) requests.weight[i] = 1 / kept;
+  notes.push(
+    `the export holds ${(100 * kept).toFixed(0)} % of the requests the load plan sent and states no sampling (tracestate ot=th); each was taken to stand for ${(1 / kept).toFixed(1)}`,
+  );
+  return { kind: 'thinned', keptShare: kept, keptAboveNs: null };
+}
+
+/** Inherited backlog above this multiple of what the window itself keeps in flight makes it a recovery window. */
+const INHERITED = 2;
+
+/**
+ * Rule 1: windows up to the highest rate. A later one counts too when it began without a backlog of the windows
+ * before it. Warm-up is left out where at least three others remain.
+ */
+function risingWindows(requests: Requests, windows: readonly Window[], top: number): number[] {
+  const chosen: number[] = [];
+  for (let w = 0; w < windows.length; w++) {
+    if (windows[w].requests === 0 || windows[w].phase === 'recovery') continue;
+    if (w <= top || startsClean(requests, windows[w], w)) chosen.push(w);
+  }
+  const warm = chosen.filter((w) => windows[w].phase !== 'warmup');
+  const used = warm.length >= 3 ? warm : chosen;
+  return used.sort((a, b) => windows[a].arrivalsPerSecond - windows[b].arrivalsPerSecond || a - b);
+}
+
+function startsClean(requests: Requests, window: Window, index: number): boolean {
+  // The first two thirds may still be busy with what was inherited.
+  const fromNs = window.endNs - (window.endNs - window.startNs) / 3;
+  let timeNs = 0;
+  for (let i = 0; i < requests.count; i++) {
+    if (requests.window[i] === index && requests.startNs[i] >= fromNs) {
+      timeNs += requests.durationNs[i] * requests.weight[i];
+    }
+  }
+  // Little: what these requests keep in flight themselves.
+  const own = timeNs / (window.endNs - fromNs);
+  return inFlightAt(requests, window.startNs) <= INHERITED * own + 3;
+}
