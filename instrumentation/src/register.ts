@@ -1,2 +1,39 @@
-/** Loaded with `node --import @waitfall/instrumentation/register`: instruments a service without a line of code in it. */
-export {};
+/**
+ * Loaded with `node --import @waitfall/instrumentation/register` (or `--require`): instruments a service
+ * without a line of code in it. Where an OpenTelemetry set-up exists already, it only adds instrumentation.
+ */
+import { trace } from '@opentelemetry/api';
+import { registerInstrumentations } from '@opentelemetry/instrumentation';
+import { warnOnce } from './core/warn.ts';
+import { WaitfallInstrumentation } from './instrumentation.ts';
+import { registerEsmHooks } from './register/esm-hooks.ts';
+import { hasTracerProvider, startSdk } from './register/sdk.ts';
+
+const kRegistered = Symbol.for('waitfall.registered');
+
+function register(): void {
+  const once = globalThis as { [kRegistered]?: boolean };
+  if (once[kRegistered] || process.env.WAITFALL_ENABLED === 'false') return;
+  once[kRegistered] = true;
+  try {
+    registerEsmHooks();
+  } catch (error) {
+    warnOnce('esm-hooks', `imported ES modules cannot be patched, required ones can: ${reasonOf(error)}`);
+  }
+  const own = new WaitfallInstrumentation();
+  if (hasTracerProvider()) {
+    registerInstrumentations({ instrumentations: [own], tracerProvider: trace.getTracerProvider() });
+  } else if (!startSdk(own)) {
+    own.disable();
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+try {
+  register();
+} catch (error) {
+  warnOnce('register', `not started, the service runs uninstrumented: ${reasonOf(error)}`);
+}

@@ -107,7 +107,8 @@ class Visit {
   }
 
   granted(): void {
-    this.grantedMs = now();
+    // Granted within `enter`: it did not wait.
+    this.grantedMs = this.ticket === undefined ? this.enqueuedMs : now();
     countTime(this.parent, 'admission_wait', this.enqueuedMs, this.grantedMs);
   }
 

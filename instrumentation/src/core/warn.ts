@@ -1,0 +1,15 @@
+import { diag } from '@opentelemetry/api';
+
+const said = new Set<string>();
+
+/** Says something once per process: to stderr and to OpenTelemetry's diagnostics. Never throws. */
+export function warnOnce(code: string, message: string): void {
+  if (said.has(code)) return;
+  said.add(code);
+  try {
+    diag.warn(`waitfall: ${message}`);
+    process.stderr.write(`waitfall: ${message}\n`);
+  } catch {
+    // A closed stderr is no reason to disturb the service.
+  }
+}

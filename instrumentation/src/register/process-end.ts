@@ -1,0 +1,41 @@
+const ASYNC_LIMIT_MS = 3_000;
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
+/** What must still be written when the process ends. */
+export interface EndOfProcess {
+  /** Runs where nothing asynchronous does any more. */
+  flushSync(): void;
+  /** Runs where the process can still wait for it. */
+  flush(): Promise<unknown>;
+  /** Whether {@link flush} sends something that {@link flushSync} cannot. */
+  readonly needsAsync: boolean;
+}
+
+/**
+ * Writes what is left when the process ends, by itself, by `process.exit()` or by SIGTERM / SIGINT. Where
+ * the service has signal handlers of its own they decide when it ends; where it has none, the signal still
+ * ends it, with the same exit status as without us.
+ */
+export function flushAtEnd(end: EndOfProcess): void {
+  process.on('exit', () => end.flushSync());
+  process.on('beforeExit', () => {
+    if (end.needsAsync) void end.flush().catch(() => {});
+  });
+  for (const signal of SIGNALS) {
+    const onSignal = () => {
+      end.flushSync();
+      const finish = () => {
+        if (process.listenerCount(signal) > 1) return;
+        process.removeListener(signal, onSignal);
+        process.kill(process.pid, signal);
+      };
+      if (!end.needsAsync) {
+        finish();
+        return;
+      }
+      const giveUp = new Promise((resolve) => setTimeout(resolve, ASYNC_LIMIT_MS));
+      void Promise.race([end.flush().catch(() => {}), giveUp]).then(finish);
+    };
+    process.on(signal, onSignal);
+  }
+}
