@@ -1,0 +1,57 @@
+import type { Session, SpanDetail, Split, TraceDetail, WaitExample } from './session.ts';
+
+/**
+ * What screens draw from: values that are there now. Asking for one that is not starts loading it and repaints when
+ * it has come, so that drawing never waits.
+ */
+export class Data {
+  readonly session: Session;
+  readonly #onChange: () => void;
+  readonly #values = new Map<string, unknown>();
+  readonly #loading = new Set<string>();
+  /** The last thing that could not be loaded, for the message line. */
+  error = '';
+
+  constructor(session: Session, onChange: () => void) {
+    this.session = session;
+    this.#onChange = onChange;
+  }
+
+  trace(index: number): TraceDetail | undefined {
+    return this.#get(`trace ${index}`, () => this.session.trace(index));
+  }
+
+  span(row: number): SpanDetail | undefined {
+    return this.#get(`span ${row}`, () => this.session.span(row));
+  }
+
+  waits(resource: string): readonly WaitExample[] | undefined {
+    return this.#get(`waits ${resource}`, () => this.session.waits(resource, 200));
+  }
+
+  split(attribute: string): readonly Split[] | undefined {
+    return this.#get(`split ${attribute}`, () => this.session.split(attribute));
+  }
+
+  #get<T>(key: string, load: () => Promise<T>): T | undefined {
+    if (this.#values.has(key)) return this.#values.get(key) as T;
+    if (!this.#loading.has(key)) {
+      this.#loading.add(key);
+      load().then(
+        (value) => {
+          // A few opened traces are enough: each may hold 100,000 spans.
+          if (this.#values.size > 64) this.#values.delete(this.#values.keys().next().value!);
+          this.#values.set(key, value);
+          this.#loading.delete(key);
+          this.#onChange();
+        },
+        (error: unknown) => {
+          this.#loading.delete(key);
+          this.error = error instanceof Error ? error.message : String(error);
+          this.#onChange();
+        },
+      );
+    }
+    return undefined;
+  }
+}

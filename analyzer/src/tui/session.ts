@@ -1,0 +1,125 @@
+import type { RequestGroup } from '../aggregate/types.ts';
+import type { RequestOutcome, SegmentName } from '../classify/types.ts';
+import type { WhatIf } from '../infer/types.ts';
+import type { Report } from '../report/types.ts';
+import type { RootKind } from '../tree/types.ts';
+
+/** The traces of an input as columns, ordered by start: a list of 200,000 must sort and scroll at once. */
+export interface TraceColumns {
+  readonly count: number;
+  readonly traceIds: readonly string[];
+  readonly routes: readonly string[];
+  readonly route: Int32Array;
+  readonly services: readonly string[];
+  readonly service: Int32Array;
+  /** ns after the first trace's start. */
+  readonly startNs: Float64Array;
+  readonly originUnixNano: bigint;
+  readonly durationNs: Float64Array;
+  readonly outcomes: readonly RequestOutcome[];
+  readonly outcome: Uint8Array;
+  readonly kinds: readonly RootKind[];
+  readonly kind: Uint8Array;
+  /** By index into the conventions' SEGMENTS: ns owned in each trace. */
+  readonly segmentNs: readonly Float64Array[];
+  /** 1 in the middle tenth around the median, 2 in the slowest 1 %, else 0. */
+  readonly cohort: Uint8Array;
+}
+
+/** The other end of a `blocked_by` link, or what the waiter itself says of it. */
+export interface Blocker {
+  readonly traceId: string;
+  readonly spanId: string;
+  /** Index of the blocker's trace; -1 when it is not in the input. */
+  readonly trace: number;
+  /** Row of the blocker's span in the input; -1 when it is not there. */
+  readonly row: number;
+  readonly name: string;
+  readonly statement: string;
+  readonly state: string;
+  readonly ageNs: number | null;
+  readonly heldNs: number | null;
+}
+
+/** One span of an opened trace. Times in ns after the root's start, clipped to the root. */
+export interface TraceRow {
+  readonly row: number;
+  readonly spanId: string;
+  readonly name: string;
+  readonly service: string;
+  readonly depth: number;
+  /** Index of the parent in the list of rows; -1 for the root and for detached spans. */
+  readonly parent: number;
+  readonly startNs: number;
+  readonly endNs: number;
+  readonly ownedNs: number;
+  /** Stretches it owns itself, in time order. */
+  readonly owned: readonly (readonly [startNs: number, endNs: number])[];
+  readonly segment: SegmentName;
+  readonly resource: string | null;
+  readonly error: boolean;
+  /** `detached`: ran on after everything that could have waited for it; owns nothing. */
+  readonly detached: boolean;
+  readonly estimated: boolean;
+  readonly heldNs: number | null;
+  readonly queueDepth: number | null;
+  readonly blockers: readonly Blocker[];
+}
+
+export interface TraceDetail {
+  readonly index: number;
+  readonly traceId: string;
+  readonly route: string;
+  readonly service: string;
+  readonly outcome: RequestOutcome;
+  readonly kind: RootKind;
+  /** HTTP status where the root has one. */
+  readonly status: string;
+  readonly startUnixNano: bigint;
+  readonly durationNs: number;
+  /** Parents before children, siblings by start; detached ones last. */
+  readonly rows: readonly TraceRow[];
+  /** The partition as one strip, in time order; sums to the duration. `row` is an index into `rows`. */
+  readonly pieces: readonly { readonly row: number; readonly startNs: number; readonly endNs: number }[];
+}
+
+/** Everything about one span that the waterfall does not show. */
+export interface SpanDetail {
+  readonly attributes: readonly (readonly [key: string, value: string])[];
+  readonly events: readonly { readonly offsetNs: number | null; readonly name: string }[];
+  readonly links: readonly { readonly traceId: string; readonly spanId: string; readonly meaning: string }[];
+  readonly scope: string;
+  readonly statusMessage: string;
+}
+
+/** One long wait for a resource. */
+export interface WaitExample {
+  /** Index of the trace. */
+  readonly trace: number;
+  readonly row: number;
+  readonly waitNs: number;
+  readonly blocker: Blocker | null;
+  readonly queueDepth: number | null;
+}
+
+/** One value of an attribute and the requests that carry it. */
+export interface Split {
+  readonly value: string;
+  readonly group: RequestGroup;
+}
+
+/** What the screens ask for. The analysis lives in a worker; only what a screen shows crosses over. */
+export interface Session {
+  readonly title: string;
+  readonly report: Report;
+  readonly traces: TraceColumns;
+  /** Opens a trace by its index. */
+  trace(index: number): Promise<TraceDetail>;
+  span(row: number): Promise<SpanDetail>;
+  /** The longest waits for a resource, longest first, at most `limit`. */
+  waits(resource: string, limit: number): Promise<readonly WaitExample[]>;
+  /** Predicts one change; throws with a readable message when the text cannot be understood. */
+  whatIf(change: string): Promise<WhatIf>;
+  /** Splits the requests by a span or resource attribute of the root. */
+  split(attribute: string): Promise<readonly Split[]>;
+}
