@@ -1,3 +1,4 @@
+import type { SplitExplanation } from '../aggregate/split.ts';
 import type { Recovery, RequestGroup, ResourceRow, RouteGroup, WindowRow } from '../aggregate/types.ts';
 import type { Verdict } from '../infer/types.ts';
 import type { InputFile, Rejected } from '../model/input.ts';
@@ -5,7 +6,7 @@ import type { SkewPair } from '../tree/types.ts';
 
 export type { Recovery } from '../aggregate/types.ts';
 
-/** What was read, repaired and refused; every count of design.md §5. */
+/** What was read, repaired and refused. */
 export interface InputSection {
   readonly files: readonly InputFile[];
   readonly spanRecords: number;
@@ -32,6 +33,19 @@ export interface InputSection {
   readonly skipped: { readonly logs: number; readonly profiles: number };
 }
 
+/** The requests by the values of one attribute (`--by`). */
+export interface SplitSection {
+  readonly attribute: string;
+  /** The most time first; requests without the attribute under the value null. */
+  readonly values: readonly SplitGroup[];
+  /** Set when one value explains the slow part. */
+  readonly explanation: SplitExplanation | null;
+}
+
+export interface SplitGroup extends RequestGroup {
+  readonly value: string | null;
+}
+
 /** The whole answer; the JSON report is this object (bigint as integers, epoch ns as strings). */
 export interface Report {
   readonly schemaVersion: 1;
@@ -43,4 +57,6 @@ export interface Report {
   readonly resources: readonly ResourceRow[];
   readonly recovery: Recovery | null;
   readonly verdict: Verdict;
+  /** Present only when a split was asked for. */
+  readonly by?: SplitSection;
 }

@@ -1,0 +1,120 @@
+import type { AttributeValue } from '../model/attributes.ts';
+import { attribute } from '../model/span-table.ts';
+import type { Forest } from '../tree/types.ts';
+import { percentile } from './latency.ts';
+import type { Requests } from './requests-types.ts';
+
+/** One value of an attribute and the requests that carry it. */
+export interface Split {
+  /** null: requests without the attribute. */
+  readonly value: string | null;
+  /** Indices into the requests. */
+  readonly members: readonly number[];
+}
+
+/** One value of an attribute stands for most of the slow requests, and for more of them than its size explains. */
+export interface SplitExplanation {
+  readonly value: string;
+  /** Share of the slow requests that carry it, 0..1. */
+  readonly shareOfSlow: number;
+  /** Share of all requests that carry it, 0..1. */
+  readonly shareOfAll: number;
+  /** Requests are slow above this latency: p95 of all, ns. */
+  readonly slowAboveNs: number;
+  /** p99 of all requests, and without those of this value, ns. */
+  readonly p99Ns: number;
+  readonly p99WithoutNs: number | null;
+}
+
+/** Values beyond this many stand together: a table of a million user ids tells nothing. */
+const MOST_VALUES = 50;
+const OTHER = '(other values)';
+
+/**
+ * Splits requests by an attribute: of the root, else of the root's process, else of the first span of the tree that
+ * has it (parents before children, so the outermost one).
+ *
+ * @returns the values by the time of their requests, the most first.
+ */
+export function splitRequests(
+  forest: Forest,
+  requests: Requests,
+  members: ArrayLike<number>,
+  key: string,
+): Split[] {
+  const byValue = new Map<string | null, number[]>();
+  for (let i = 0; i < members.length; i++) {
+    const value = valueIn(forest, requests.tree[members[i]], key);
+    const list = byValue.get(value);
+    if (list) list.push(members[i]);
+    else byValue.set(value, [members[i]]);
+  }
+  const time = (list: readonly number[]) => list.reduce((sum, r) => sum + requests.durationNs[r], 0);
+  const splits = [...byValue]
+    .map(([value, list]) => ({ value, members: list, time: time(list) }))
+    .sort((a, b) => b.time - a.time || (String(a.value) < String(b.value) ? -1 : 1));
+  if (splits.length <= MOST_VALUES) return splits.map(({ value, members: own }) => ({ value, members: own }));
+  const rest = splits.slice(MOST_VALUES - 1).flatMap((split) => split.members);
+  return [...splits.slice(0, MOST_VALUES - 1), { value: OTHER, members: rest }].map(
+    ({ value, members: own }) => ({ value, members: own }),
+  );
+}
+
+/**
+ * Says when one value explains the slow part: at least 80 % of the requests slower than p95 carry it, and at least
+ * twice as many as its share of all requests lets expect.
+ */
+export function explains(
+  requests: Requests,
+  members: ArrayLike<number>,
+  splits: readonly Split[],
+): SplitExplanation | null {
+  const all = ascending(requests, members);
+  const slowAbove = percentile(all, 95_000);
+  const p99 = percentile(all, 99_000);
+  if (slowAbove === null || p99 === null) return null;
+  const isSlow = (r: number) => requests.durationNs[r] > slowAbove;
+  const slow = Array.from(members).filter(isSlow).length;
+  if (slow === 0) return null;
+  for (const { value, members: own } of splits) {
+    if (value === null || value === OTHER) continue;
+    const shareOfSlow = own.filter(isSlow).length / slow;
+    const shareOfAll = own.length / members.length;
+    if (shareOfSlow < 0.8 || shareOfSlow < 2 * shareOfAll) continue;
+    const inside = new Set(own);
+    const without = Array.from(members).filter((r) => !inside.has(r));
+    return {
+      value,
+      shareOfSlow,
+      shareOfAll,
+      slowAboveNs: slowAbove,
+      p99Ns: p99,
+      p99WithoutNs: percentile(ascending(requests, without), 99_000),
+    };
+  }
+  return null;
+}
+
+function ascending(requests: Requests, members: ArrayLike<number>): Float64Array {
+  return Float64Array.from(members, (r) => requests.durationNs[r]).sort();
+}
+
+function valueIn(forest: Forest, tree: number, key: string): string | null {
+  const { table, order, trees } = forest;
+  const { root, first, count } = trees[tree];
+  const own =
+    attribute(table, root, key) ?? table.resources[table.resource[root]].attributes.get(key) ?? undefined;
+  if (own !== undefined) return textOf(own);
+  for (let i = first + 1; i < first + count; i++) {
+    const value =
+      attribute(table, order[i], key) ?? table.resources[table.resource[order[i]]].attributes.get(key);
+    if (value !== undefined && value !== null) return textOf(value);
+  }
+  return null;
+}
+
+function textOf(value: AttributeValue): string | null {
+  if (value === null) return null;
+  if (typeof value !== 'object') return String(value);
+  return JSON.stringify(value, (_key, v) => (typeof v === 'bigint' ? v.toString() : v));
+}

@@ -1,0 +1,137 @@
+import { type Parts, partsOf, requestGroup, routeGroups } from '../aggregate/groups.ts';
+import { explains, splitRequests } from '../aggregate/split.ts';
+import type { WindowRow } from '../aggregate/types.ts';
+import type { Analysis } from '../infer/analysis.ts';
+import type { Statement, Verdict } from '../infer/types.ts';
+import { STATE } from '../tree/types.ts';
+import type { InputSection, Report, SplitSection } from './types.ts';
+import { VERSION } from './version.ts';
+
+export interface BuildOptions {
+  /**
+   * Limits the request tables and the windows' latency to one route, by its whole name or its path alone. Resources
+   * and the verdict keep counting every request: the routes share the queues.
+   */
+  readonly route?: string;
+  /** Splits the requests by a span or resource attribute. */
+  readonly by?: string;
+}
+
+/** Makes the report of an analysis: groups its requests and puts every part where the JSON schema expects it. */
+export function buildReport(analysis: Analysis, options: BuildOptions = {}): Report {
+  const { requests, forest, classes, partition } = analysis;
+  const parts = partsOf(forest, classes, partition);
+  const members = selectRoute(analysis, options.route);
+  const by = options.by === undefined ? null : splitSection(analysis, parts, members, options.by);
+  return {
+    schemaVersion: 1,
+    generatedBy: `waitfall ${VERSION}`,
+    input: inputSection(analysis),
+    requests: requestGroup(requests, parts, members),
+    routes: routeGroups(requests, parts, members),
+    windows: options.route === undefined ? analysis.windows : windowsOfRoute(analysis, parts, members),
+    resources: analysis.resources,
+    recovery: analysis.recovery,
+    verdict: withNotes(analysis),
+    ...(by === null ? {} : { by }),
+  };
+}
+
+/** @returns indices of the requests of a route; all of them without one. */
+export function selectRoute({ requests }: Analysis, route: string | undefined): Int32Array {
+  const all = Int32Array.from({ length: requests.count }, (_, i) => i);
+  if (route === undefined) return all;
+  return all.filter((i) => {
+    const name = requests.routes[requests.route[i]];
+    return name === route || name.slice(name.indexOf(' ') + 1) === route;
+  });
+}
+
+/** Counts what was read, repaired and refused. */
+export function inputSection({ input, forest }: Analysis): InputSection {
+  const { table, trees, counters } = forest;
+  let spans = 0;
+  for (let row = 0; row < table.length; row++) if (forest.state[row] !== STATE.dropped) spans++;
+  const roots = trees.filter((tree) => tree.kind === 'true').length;
+  return {
+    files: input.files.map(({ path, format, bytes, spans, rejected }) => ({
+      path,
+      format,
+      bytes,
+      spans,
+      rejected,
+    })),
+    spanRecords: table.length,
+    spans,
+    traces: table.traceIds.length,
+    requests: roots > 0 ? roots : trees.length,
+    roots,
+    orphanRoots: trees.filter((tree) => tree.kind === 'orphan').length,
+    cycles: counters.cycles,
+    duplicates: counters.duplicates,
+    conflicts: counters.conflicts,
+    quarantined: counters.quarantined,
+    quarantinedSubtree: counters.quarantinedSubtree,
+    invalidIds: input.invalidIds,
+    clamped: counters.clamped,
+    adopted: counters.adopted,
+    detached: counters.detached,
+    detachedNs: counters.detachedNs,
+    abandoned: counters.abandoned,
+    abandonedNs: counters.abandonedNs,
+    skew: counters.skew,
+    rejected: input.rejected,
+    metrics: {
+      metrics: input.metrics.length,
+      dataPoints: input.metrics.reduce((sum, metric) => sum + metric.points.length, 0),
+    },
+    skipped: input.skipped,
+  };
+}
+
+function splitSection(
+  analysis: Analysis,
+  parts: Parts,
+  members: Int32Array,
+  attribute: string,
+): SplitSection {
+  const splits = splitRequests(analysis.forest, analysis.requests, members, attribute);
+  return {
+    attribute,
+    values: splits.map(({ value, members: own }) => ({
+      value,
+      ...requestGroup(analysis.requests, parts, own),
+    })),
+    explanation: explains(analysis.requests, members, splits),
+  };
+}
+
+/** The windows with the latency, outcomes and decomposition of one route; rates and accounting stay those of all. */
+function windowsOfRoute({ windows, requests }: Analysis, parts: Parts, members: Int32Array): WindowRow[] {
+  return windows.map((row, w) => {
+    const own = members.filter((i) => requests.window[i] === w);
+    const group = requestGroup(requests, parts, own);
+    return {
+      ...row,
+      byOutcome: group.byOutcome,
+      latencyNs: group.latencyNs,
+      goodLatencyNs: group.goodLatencyNs,
+      segments: group.segments,
+    };
+  });
+}
+
+/** Everything that limits the answer stands with the findings: nobody reads two lists. */
+function withNotes({ verdict, notes, requests }: Analysis): Verdict {
+  const limits: Statement[] = [...notes];
+  if (requests.substitutes) {
+    limits.push({
+      id: 'no-true-root',
+      text: `No trace has its root in the input: ${requests.count} trees whose parent is missing stand in for requests.`,
+      values: { trees: requests.count },
+    });
+  }
+  const known = new Set(verdict.findings.map((finding) => finding.id));
+  const added = limits.filter((limit) => !known.has(limit.id));
+  return added.length === 0 ? verdict : { ...verdict, findings: [...added, ...verdict.findings] };
+}

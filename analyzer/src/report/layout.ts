@@ -1,0 +1,24 @@
+import type { Document } from './document.ts';
+import { decompositionSections } from './sections/decomposition.ts';
+import { headSection } from './sections/head.ts';
+import { repairSections } from './sections/repairs.ts';
+import { resourceSections } from './sections/resources.ts';
+import { routeSections } from './sections/routes.ts';
+import { stepsSection } from './sections/steps.ts';
+import { verdictSections } from './sections/verdict.ts';
+import type { Report } from './types.ts';
+
+/** The order of a report for people: the answer, the load, where the time went, why, and what to distrust. */
+export function layOut(report: Report): Document {
+  return {
+    sections: [
+      ...headSection(report),
+      ...stepsSection(report),
+      ...decompositionSections(report),
+      ...verdictSections(report),
+      ...resourceSections(report),
+      ...routeSections(report),
+      ...repairSections(report),
+    ],
+  };
+}

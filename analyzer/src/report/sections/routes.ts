@@ -1,0 +1,68 @@
+import type { RequestGroup } from '../../aggregate/types.ts';
+import { type Block, paragraph, type Section, section } from '../document.ts';
+import type { Report } from '../types.ts';
+import { count, duration, percent } from '../units.ts';
+import { partName } from './decomposition.ts';
+import { failures, OPEN_NOTE, p99Text } from './steps.ts';
+
+/** Rows shown; the JSON report has them all. */
+const MOST_ROWS = 15;
+
+/** The requests by route, and by the attribute that was asked for. */
+export function routeSections({ routes, by }: Report): Section[] {
+  return [
+    ...(routes.length > 1
+      ? section('Routes', [
+          groupTable(
+            'route',
+            routes.map((route) => ({ name: route.route, group: route })),
+          ),
+        ])
+      : []),
+    ...(by
+      ? section(`By ${by.attribute}`, [
+          groupTable(
+            by.attribute,
+            by.values.map((value) => ({ name: value.value ?? '(not set)', group: value })),
+          ),
+          by.explanation === null
+            ? paragraph(`No single value of ${by.attribute} explains the slow part.`)
+            : paragraph(
+                `${by.attribute} = ${by.explanation.value} explains the slow part: ${percent(by.explanation.shareOfSlow)} of the requests slower than ${duration(by.explanation.slowAboveNs)} carry it, ${percent(by.explanation.shareOfAll)} of all; without them p99 is ${duration(by.explanation.p99WithoutNs)} instead of ${duration(by.explanation.p99Ns)}.`,
+              ),
+        ])
+      : []),
+  ];
+}
+
+function groupTable(title: string, groups: readonly { name: string; group: RequestGroup }[]): Block {
+  const shown = groups.slice(0, MOST_ROWS);
+  const notes = [
+    groups.length > shown.length ? `${count(groups.length - shown.length)} more in the JSON report.` : '',
+    shown.some(({ group }) => p99Text(group.latencyNs).endsWith('*')) ? OPEN_NOTE : '',
+  ].filter((note) => note !== '');
+  return {
+    type: 'table',
+    columns: [
+      { title, align: 'left' },
+      { title: 'n', align: 'right' },
+      { title: 'p50', align: 'right' },
+      { title: 'p99', align: 'right' },
+      { title: 'errors', align: 'right' },
+      { title: 'largest part', align: 'left', spare: 1 },
+    ],
+    rows: shown.map(({ name, group }) => {
+      const failed = failures(group.byOutcome);
+      const largest = group.segments[0];
+      return [
+        name,
+        count(group.count),
+        duration(group.latencyNs.p50),
+        p99Text(group.latencyNs),
+        failed === 0 ? '0' : percent(failed / group.count),
+        largest ? `${partName(largest)} ${percent(largest.share)}` : '',
+      ];
+    }),
+    ...(notes.length > 0 ? { note: notes.join(' ') } : {}),
+  };
+}

@@ -1,0 +1,87 @@
+import { rankInterval } from '../../aggregate/latency.ts';
+import type { Latency, OutcomeCounts, WindowRow } from '../../aggregate/types.ts';
+import { type Column, paragraph, type Section, section } from '../document.ts';
+import type { Report } from '../types.ts';
+import { count, duration, percent, rate } from '../units.ts';
+
+const COLUMNS: readonly Column[] = [
+  { title: 'at', align: 'right' },
+  { title: 'phase', align: 'left', spare: 1 },
+  { title: 'planned', align: 'right', spare: 3 },
+  { title: 'arrived', align: 'right' },
+  { title: 'completed', align: 'right' },
+  { title: 'good', align: 'right', spare: 2 },
+  { title: 'n', align: 'right' },
+  { title: 'p50', align: 'right' },
+  { title: 'p99', align: 'right' },
+  { title: 'errors', align: 'right' },
+  { title: 'backlog', align: 'left' },
+];
+
+/** One row a step of the load: what was planned, what came, what came out and how long it took. */
+export function stepsSection(report: Report): Section[] {
+  const { windows, recovery } = report;
+  if (windows.length === 0) return [];
+  const origin = windows[0].startUnixNano;
+  const open = windows.filter((w) => isOpen(w.latencyNs)).length;
+  const columns = COLUMNS.filter(
+    ({ title }) =>
+      (title !== 'planned' || windows.some((w) => w.plannedPerSecond !== null)) &&
+      (title !== 'phase' || windows.some((w) => w.phase !== null)) &&
+      (title !== 'backlog' || windows.some((w) => w.stable === false)),
+  );
+  return section('Load steps', [
+    {
+      type: 'table',
+      columns,
+      rows: windows.map((w) => {
+        const row = stepRow(w, origin);
+        return columns.map(({ title }) => row[title]);
+      }),
+      ...(open > 0 ? { note: OPEN_NOTE } : {}),
+    },
+    recovery === null
+      ? null
+      : paragraph(
+          `Recovery: the backlog drained in ${duration(recovery.drainNs)}${
+            recovery.predictedNs === null ? '' : ` (predicted ${duration(recovery.predictedNs)})`
+          }, ${count(recovery.residual)} requests were left over.`,
+        ),
+  ]);
+}
+
+function stepRow(w: WindowRow, origin: bigint): Record<string, string> {
+  const failed = failures(w.byOutcome);
+  const all = failed + w.byOutcome.success;
+  return {
+    at: `+${duration(w.startUnixNano - origin)}`,
+    phase: w.phase ?? '',
+    planned: rate(w.plannedPerSecond),
+    arrived: rate(w.receivedPerSecond),
+    completed: rate(w.completedPerSecond),
+    good: rate(w.goodputPerSecond),
+    n: count(w.latencyNs.n),
+    p50: duration(w.latencyNs.p50),
+    p99: p99Text(w.latencyNs),
+    errors: all === 0 ? percent(null) : failed === 0 ? '0' : percent(failed / all),
+    backlog: w.stable === false ? 'grows' : '',
+  };
+}
+
+/** True when the values are too few to bound their p99 from above. */
+function isOpen({ n }: Latency): boolean {
+  return n > 0 && rankInterval(99_000, n).high === null;
+}
+
+/** A p99 with a mark where its confidence interval reaches the maximum. */
+export function p99Text(latency: Latency): string {
+  return `${duration(latency.p99)}${isOpen(latency) ? '*' : ''}`;
+}
+
+export const OPEN_NOTE =
+  '* so few values that nothing bounds the true p99 from above: its 95 % interval reaches the maximum.';
+
+/** @returns requests that did not succeed. */
+export function failures(counts: OutcomeCounts): number {
+  return counts.rejected + counts.timeout + counts.aborted + counts.error;
+}

@@ -1,0 +1,111 @@
+import type { Statement, Verdict, WhatIf } from '../../infer/types.ts';
+import { list, paragraph, type Section, section } from '../document.ts';
+import type { Report } from '../types.ts';
+import { duration, percent, rate } from '../units.ts';
+
+/** The answer in one line, the first word of it fixed so that scripts find it. */
+export function verdictLine(report: Report): string {
+  const { verdict } = report;
+  switch (verdict.status) {
+    case 'saturated':
+      return firstLine(report, verdict);
+    case 'not-saturated': {
+      const next = verdict.next
+        ? `; next: ${verdict.next.resource} at about ${rate(verdict.next.saturatesAtPerSecond)}`
+        : '';
+      return `No queue saturated up to ${rate(topRate(report))}${next}`;
+    }
+    case 'not-enough-load-variation':
+      return 'Not enough load variation to name the first saturating queue';
+    case 'not-enough-data':
+      return 'Not enough data to name the first saturating queue';
+  }
+}
+
+function firstLine(report: Report, { first, kneePerSecond }: Verdict): string {
+  if (first === null) return 'A queue saturated, but which one was first cannot be told';
+  const row = report.resources.find((r) => r.resource === first.resource && r.service === first.service);
+  const alone = row?.saturatesAtPerSecond ?? null;
+  const numbers = [
+    kneePerSecond === null ? null : `saturates at ${rate(kneePerSecond)}`,
+    alone === null ? null : `its own demand alone allows ${rate(alone)}`,
+  ].filter((text) => text !== null);
+  const where = first.instance === null ? '' : `, instance ${first.instance}`;
+  return `First saturating queue: ${first.resource}${where}${numbers.length > 0 ? ` (${numbers.join('; ')})` : ''}`;
+}
+
+/** @returns the highest rate of any window, per second; null without windows. */
+export function topRate({ windows }: Report): number | null {
+  return windows.length === 0 ? null : Math.max(...windows.map((w) => w.receivedPerSecond));
+}
+
+/** Why: capacities, chain, evidence, what it is not, what would move it, how sure. */
+export function verdictSections(report: Report): Section[] {
+  const { verdict } = report;
+  return [
+    ...section('Why', [
+      capacityLine(verdict),
+      chainLine(verdict),
+      nearTies(verdict),
+      list(verdict.evidence.map(sentence)),
+    ]),
+    ...section('Not the cause', [list(verdict.ruledOut.map(sentence))]),
+    ...section('What would move the limit', [list(verdict.whatIf.map(whatIfLine))]),
+    ...section('Findings', [list(verdict.findings.map(sentence))]),
+    ...section('Confidence', [
+      paragraph([verdict.confidence.level, ...verdict.confidence.reasons].join('; ')),
+    ]),
+  ];
+}
+
+function capacityLine({ capacity }: Verdict) {
+  const parts = [
+    capacity.objectivePerSecond === null
+      ? null
+      : `the objective breaks at ${rate(capacity.objectivePerSecond)}`,
+    capacity.kneePerSecond === null ? null : `goodput has its knee at ${rate(capacity.kneePerSecond)}`,
+    capacity.firstRejectPerSecond === null
+      ? null
+      : `the first rejects come at ${rate(capacity.firstRejectPerSecond)}`,
+  ].filter((part) => part !== null);
+  return parts.length === 0 ? null : paragraph(`Capacity: ${parts.join(', ')}.`);
+}
+
+function chainLine({ chain }: Verdict) {
+  if (chain.length < 2) return null;
+  const links = chain.map((link) => {
+    if (link.holdGrowthNs === null) return link.resource;
+    const share = link.share === null ? '' : `, ${percent(link.share)} of it waiting for the queue before`;
+    return `${link.resource} (hold ${signed(link.holdGrowthNs)}${share})`;
+  });
+  return paragraph(`Chain: ${links.join(' → ')}`);
+}
+
+function nearTies({ acceptable, first }: Verdict) {
+  const others = acceptable.filter((name) => name !== first?.resource);
+  if (others.length === 0) return null;
+  return paragraph(
+    `Near tie: ${others.join(', ')} would saturate at nearly the same rate; raising only one moves the limit by little.`,
+  );
+}
+
+/** A statement with its exemplar traces. */
+export function sentence({ text, traces }: Statement): string {
+  if (!traces || traces.length === 0) return text;
+  const shown = traces.slice(0, 3).map(({ traceId, spanId, blocker }) => {
+    const by = blocker ? `, blocked by ${blocker.traceId} ${blocker.spanId}` : '';
+    return `${traceId} ${spanId}${by}`;
+  });
+  return `${text} (${traces.length === 1 ? 'trace' : 'traces'} ${shown.join('; ')})`;
+}
+
+function whatIfLine({ change, kneePerSecond, next, text }: WhatIf): string {
+  if (text !== '') return text.includes(change) ? text : `${change}: ${text}`;
+  if (kneePerSecond === null) return `${change}: the next limit is unknown`;
+  const then = next ? `, then ${next.resource} at ${rate(next.saturatesAtPerSecond)}` : '';
+  return `${change}: ${rate(kneePerSecond.low)} to ${rate(kneePerSecond.high)}${then}`;
+}
+
+function signed(ns: number): string {
+  return `${ns > 0 ? '+' : ''}${duration(ns)}`;
+}
