@@ -72,10 +72,13 @@ export interface Forest {
   readonly treeOf: Int32Array;
   /**
    * Start and end in ns relative to the *recorded start of the tree's root*, after clock-skew shift and clamping, not
-   * clipped to the parent (the partition clips). Exact integers: a root lasts less than 2^53 ns (104 days).
+   * clipped to the parent (the partition clips). Exact integers: a root lasts less than 2^53 ns (104 days), longer
+   * spans are quarantined (rule 2), and times further than that from the root are cut to that bound.
    */
   readonly start: Float64Array;
   readonly end: Float64Array;
+  /** As `end`, but before any clamping: when the span itself says it ended (after clock-skew shift). */
+  readonly recordedEnd: Float64Array;
   readonly trees: readonly Tree[];
   readonly order: Int32Array;
   readonly holds: readonly HoldSpan[];

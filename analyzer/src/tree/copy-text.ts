@@ -1,0 +1,99 @@
+import type { AttributeValue } from '../model/attributes.ts';
+import type { SpanLink } from '../model/span.ts';
+import {
+  attributes,
+  endUnixNano,
+  FLAG,
+  parentIdText,
+  type SpanTable,
+  startUnixNano,
+} from '../model/span-table.ts';
+
+/**
+ * Everything a span record says, as one text that does not depend on the order of its attributes: two records of
+ * one id are identical copies exactly when their texts are equal, and the smaller text wins the last tie of rule 1.
+ */
+export function copyText(table: SpanTable, row: number): string {
+  const flags = table.flags[row];
+  const scope = table.scopes[table.scope[row]];
+  return stableText([
+    flags & FLAG.noEnd ? null : endUnixNano(table, row),
+    flags & FLAG.noStart ? null : startUnixNano(table, row),
+    table.strings.text(table.name[row]),
+    parentIdText(table, row),
+    table.kind[row],
+    (flags & FLAG.followsFrom) !== 0,
+    (flags & FLAG.shared) !== 0,
+    table.status[row],
+    table.strings.text(table.statusMessage[row]),
+    table.strings.text(table.traceState[row]),
+    scope === undefined ? null : [scope.name, scope.version],
+    table.resources[table.resource[row]]?.attributes,
+    attributes(table, row),
+    (table.links.get(row) ?? []).map(linkParts),
+    (table.events.get(row) ?? []).map((event) => [event.timeUnixNano, event.name, event.attributes]),
+  ]);
+}
+
+/** @returns whether two records of one id say the same; settles most pairs without building their texts. */
+export function sameCopy(table: SpanTable, a: number, b: number): boolean {
+  for (const column of COMPARED) if (table[column][a] !== table[column][b]) return false;
+  if (plainlyEqualAttributes(table, a, b) && !hasMore(table, a) && !hasMore(table, b)) return true;
+  return copyText(table, a) === copyText(table, b);
+}
+
+const COMPARED = [
+  'startSec',
+  'startNs',
+  'endSec',
+  'endNs',
+  'name',
+  'kind',
+  'status',
+  'flags',
+  'parentHi',
+  'parentLo',
+  'resource',
+  'scope',
+  'traceState',
+  'statusMessage',
+] as const;
+
+function hasMore(table: SpanTable, row: number): boolean {
+  return table.links.has(row) || table.events.has(row);
+}
+
+function plainlyEqualAttributes(table: SpanTable, a: number, b: number): boolean {
+  const from = table.attributeOffset[a];
+  const count = table.attributeOffset[a + 1] - from;
+  const other = table.attributeOffset[b];
+  if (table.attributeOffset[b + 1] - other !== count) return false;
+  for (let i = 0; i < count; i++) {
+    if (
+      table.attributeKey[from + i] !== table.attributeKey[other + i] ||
+      table.attributeType[from + i] !== table.attributeType[other + i] ||
+      table.attributeData[from + i] !== table.attributeData[other + i]
+    ) {
+      return false;
+    }
+  }
+  return true;
+}
+
+function linkParts(link: SpanLink): unknown[] {
+  return [link.traceId, link.spanId, link.traceState, link.attributes];
+}
+
+/** JSON with sorted keys; attribute values nest only as deep as the input's own JSON. */
+function stableText(value: unknown): string {
+  return JSON.stringify(value, (_key, v: unknown) => {
+    if (typeof v === 'bigint') return `${v}n`;
+    if (v instanceof Map) return [...(v as Map<string, AttributeValue>)].sort(byKey);
+    if (v !== null && typeof v === 'object' && !Array.isArray(v)) return Object.entries(v).sort(byKey);
+    return v;
+  });
+}
+
+function byKey(a: readonly [string, unknown], b: readonly [string, unknown]): number {
+  return a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0;
+}
