@@ -1,0 +1,57 @@
+import type { InputSection } from '../../report/types.ts';
+import { count, duration, percent } from '../../report/units.ts';
+import type { Session } from '../session.ts';
+
+/** @returns one sentence for each kind of repair that happened. */
+export function repairs(input: InputSection): string[] {
+  const out: string[] = [];
+  const say = (n: number, text: string): void => {
+    if (n > 0) out.push(`${count(n)} ${text}`);
+  };
+  say(input.duplicates, 'identical copies of spans dropped');
+  say(input.conflicts, 'conflicting copies: the one that ended later is kept');
+  say(input.quarantined, 'spans with broken times set aside; they own no time');
+  say(input.quarantinedSubtree, 'spans below them set aside with them');
+  say(input.invalidIds, 'span records refused for an empty or zero id');
+  say(input.orphanRoots, 'trees whose parent is not in the input (orphans)');
+  say(input.cycles, 'cycles of parents cut');
+  say(input.clamped, 'spans that outlived their parent by less than the tolerance, cut to its end');
+  say(input.adopted, 'spans that outlived their parent, moved to the ancestor that covers them');
+  say(
+    input.detached,
+    `detached spans: they ended after everything that could have waited for them (${duration(input.detachedNs)})`,
+  );
+  say(
+    input.abandoned,
+    `spans that went on after their caller had given up (${duration(input.abandonedNs)} abandoned)`,
+  );
+  return out;
+}
+
+/** Below this coverage the reader is told what to switch on. */
+const LOW_COVERAGE = 0.8;
+
+/** @returns what to enable to account for more of the time. */
+export function coverageAdvice(session: Session): string[] {
+  const { requests, resources } = session.report;
+  if (requests.coverage >= LOW_COVERAGE) return [];
+  const has = (kind: string): boolean => resources.some((row) => row.kind === kind);
+  const out: string[] = [];
+  if (!has('eventloop'))
+    out.push('no event-loop slices: @waitfall/instrumentation records work and event-loop waits');
+  if (!has('pool')) out.push('no pool waits: @waitfall/instrumentation records them where pg is used');
+  if (!has('admission')) out.push('no admission queue: put admission() in front of the routes to see it');
+  return out;
+}
+
+/** @returns the reasons why percentiles here can differ from those of another tool, with the facts of this input. */
+export function reconcile(session: Session): string[] {
+  const { requests, input } = session.report;
+  const failed = requests.count - requests.byOutcome.success;
+  return [
+    'latency is the root span of the server, from its first to its last nanosecond; a load generator also counts connecting and its own waiting',
+    `percentiles here are of all ${count(requests.count)} requests, ${percent(requests.count === 0 ? 0 : failed / requests.count)} of them failed; "good" ones count successes only`,
+    'nearest rank on exact values: the value is one that a request really had; other tools interpolate or read histogram buckets',
+    `only trees with a true root count (${count(input.requests)}); ${count(input.orphanRoots + input.cycles)} others are listed but not counted`,
+  ];
+}

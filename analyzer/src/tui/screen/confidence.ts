@@ -1,0 +1,45 @@
+import type { Statement } from '../../infer/types.ts';
+import type { Context, Screenful } from '../context.ts';
+import { wrap } from '../draw/text.ts';
+import { BOLD, DIM, type Line } from '../line.ts';
+import { verdictSentence } from '../model/verdict.ts';
+import { clean } from '../width.ts';
+
+/** Everything the verdict rests on, in full sentences. */
+export function confidenceScreen(context: Context): Screenful {
+  const { session, columns, rows, frame, state } = context;
+  const { verdict } = session.report;
+  const lines: Line[] = [];
+  const section = (title: string, statements: readonly string[]): void => {
+    if (statements.length === 0) return;
+    lines.push([['']], [[` ${title}`, BOLD]]);
+    for (const text of statements)
+      wrap(clean(text), columns - 6).forEach((part, index) => {
+        lines.push([[index === 0 ? '   · ' : '     ', DIM], [part]]);
+      });
+  };
+  const texts = (statements: readonly Statement[]): string[] => statements.map((statement) => statement.text);
+  lines.push([[` ${verdictSentence(session)[0]}`, BOLD]]);
+  section(`Confidence: ${verdict.confidence.level}`, verdict.confidence.reasons);
+  section('Evidence', texts(verdict.evidence));
+  section('Ruled out', texts(verdict.ruledOut));
+  section('Findings', texts(verdict.findings));
+  section('What if', [
+    ...verdict.whatIf.map((change) => `${change.change}: ${change.text}`),
+    ...state.changes,
+  ]);
+  const top = Math.max(0, Math.min(frame.selected, lines.length - rows));
+  return {
+    heading: [[' Verdict › why']],
+    aside: [
+      [
+        lines.length > rows
+          ? `${top + 1}–${Math.min(lines.length, top + rows)} of ${lines.length} lines `
+          : '',
+        DIM,
+      ],
+    ],
+    lines: lines.slice(top, top + rows),
+    list: { count: Math.max(1, lines.length - rows + 1), page: rows, top },
+  };
+}

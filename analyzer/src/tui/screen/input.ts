@@ -1,0 +1,73 @@
+import { bytes, count, duration, percent } from '../../report/units.ts';
+import type { Context, Screenful } from '../context.ts';
+import { wrap } from '../draw/text.ts';
+import { BOLD, DIM, type Line } from '../line.ts';
+import { coverageAdvice, reconcile, repairs } from '../model/input.ts';
+import { clean } from '../width.ts';
+
+/** What was read, repaired and refused, and why these numbers may differ from another tool's. */
+export function inputScreen(context: Context): Screenful {
+  const { session, columns, rows, frame } = context;
+  const { input, requests } = session.report;
+  const lines: Line[] = [];
+  const head = (text: string): void => {
+    lines.push([['']], [[` ${text}`, BOLD]]);
+  };
+  const say = (text: string, dim = false): void => {
+    for (const part of wrap(text, columns - 4)) lines.push([[`   ${part}`, dim ? DIM : undefined]]);
+  };
+  head(`${count(input.files.length)} ${input.files.length === 1 ? 'file' : 'files'}`);
+  for (const file of input.files)
+    say(
+      `${clean(file.path)}: ${clean(file.format)}, ${bytes(file.bytes)}, ${count(file.spans)} spans${file.rejected > 0 ? `, ${count(file.rejected)} rejected` : ''}`,
+    );
+  head('Read');
+  say(
+    `${count(input.spanRecords)} span records, ${count(input.spans)} spans, ${count(input.traces)} traces, ${count(input.requests)} requests · ${count(input.metrics.metrics)} metrics with ${count(input.metrics.dataPoints)} points · skipped ${count(input.skipped.logs)} logs, ${count(input.skipped.profiles)} profiles`,
+  );
+  head('Repaired');
+  const fixed = repairs(input);
+  if (fixed.length === 0) say('nothing had to be repaired', true);
+  for (const text of fixed) say(clean(text));
+  for (const pair of input.skew)
+    say(
+      `clock of ${clean(pair.to)} moved by ${duration(pair.medianOffsetNs)} (median) to fit ${clean(pair.from)}, ${count(pair.count)} times`,
+    );
+  head('Rejected');
+  if (input.rejected.length === 0) say('nothing was rejected', true);
+  for (const item of input.rejected.slice(0, 200)) {
+    const where =
+      item.line !== undefined
+        ? `:${item.line}`
+        : item.record !== undefined
+          ? ` record ${item.record}`
+          : item.offset !== undefined
+            ? ` byte ${item.offset}`
+            : '';
+    say(`${clean(item.file)}${where}: ${clean(item.reason)}`);
+  }
+  if (input.rejected.length > 200)
+    say(`and ${count(input.rejected.length - 200)} more, all in the JSON report (o)`, true);
+  head('Coverage');
+  say(
+    `${percent(requests.coverage)} of the requests' time is accounted for; ${percent(requests.parallelShare)} ran in parallel, where the choice of owner is a rule and not a measurement`,
+  );
+  for (const text of coverageAdvice(session)) say(text);
+  head('Why another tool may show other numbers');
+  for (const text of reconcile(session)) say(text);
+  const page = rows;
+  const top = Math.max(0, Math.min(frame.selected, lines.length - page));
+  return {
+    heading: [[' Input']],
+    aside: [
+      [
+        lines.length > page
+          ? `${top + 1}–${Math.min(lines.length, top + page)} of ${lines.length} lines `
+          : '',
+        DIM,
+      ],
+    ],
+    lines: lines.slice(top, top + page),
+    list: { count: Math.max(1, lines.length - page + 1), page, top },
+  };
+}
