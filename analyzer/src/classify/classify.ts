@@ -1,0 +1,156 @@
+import {
+  ATTR_OUTCOME,
+  ATTR_RESOURCE,
+  ATTR_SEGMENT,
+  OUTCOMES,
+  SEGMENTS,
+  WAIT_SEGMENTS,
+} from '@waitfall/instrumentation/conventions';
+import { KIND, STATUS } from '../model/span.ts';
+import { attributeById, type SpanTable } from '../model/span-table.ts';
+import { type Forest, STATE } from '../tree/types.ts';
+import { destinationReader, KNOWN_NAMES, type KnownName, peerReader } from './known-names.ts';
+import type { Rules } from './rules.ts';
+import type { Classes, SegmentName } from './types.ts';
+
+const INDEX = new Map<string, number>(SEGMENTS.map((name, i) => [name, i]));
+/** Waits come first in SEGMENTS. */
+const WAITS = WAIT_SEGMENTS.length;
+
+/** @returns the index of a segment in SEGMENTS. */
+export function segmentIndex(name: SegmentName): number {
+  return INDEX.get(name) as number;
+}
+
+/** @returns whether a segment (as an index) is a wait. */
+export function isWait(segment: number): boolean {
+  return segment < WAITS;
+}
+
+/**
+ * Says of every span what the time it owns means; the first that matches wins:
+ * 1. attribute `waitfall.segment`;
+ * 2. the user's rules, in their order;
+ * 3. known names of other instrumentations ({@link KNOWN_NAMES});
+ * 4. CLIENT: `network` when it has a SERVER child, else `downstream`; resource `server.address[:port]`, else the peer
+ *    service;
+ * 5. PRODUCER, CONSUMER: `messaging`;
+ * 6. any other kind in a service other than the root's: `downstream` with that service as resource;
+ * 7. in the root's own service: `unaccounted`.
+ */
+export function classify(table: SpanTable, forest: Forest, rules?: Rules): Classes {
+  const classes = {
+    segment: new Uint8Array(table.length).fill(segmentIndex('unaccounted')),
+    resource: new Int32Array(table.length).fill(-1),
+    resources: [] as string[],
+    inferred: new Uint8Array(table.length),
+    waitOutcome: new Uint8Array(table.length),
+  };
+  const resourceIds = new Map<string, number>();
+  const set = (row: number, segment: number, resource: string): void => {
+    classes.segment[row] = segment;
+    if (resource === '') return;
+    let id = resourceIds.get(resource);
+    if (id === undefined) {
+      id = classes.resources.push(resource) - 1;
+      resourceIds.set(resource, id);
+    }
+    classes.resource[row] = id;
+  };
+  const stated = statedReader(table);
+  const ruled = rules?.reader(table);
+  const known = knownNames(table);
+  const peer = peerReader(table);
+  const destination = destinationReader(table);
+  const servedBy = clientsWithServer(forest);
+  const outcome = outcomeReader(table);
+  for (let row = 0; row < table.length; row++) {
+    if (forest.state[row] === STATE.dropped) continue;
+    const own = stated(row);
+    if (forest.state[row] === STATE.hold) {
+      set(row, segmentIndex('unaccounted'), own.resource);
+    } else if (own.segment >= 0) {
+      set(row, own.segment, own.resource);
+    } else {
+      classes.inferred[row] = 1;
+      const rule = ruled?.(row);
+      const name = rule === undefined ? known.get(table.name[row]) : undefined;
+      if (rule !== undefined) set(row, segmentIndex(rule.segment), rule.resource || own.resource);
+      else if (name !== undefined) set(row, segmentIndex(name.segment), name.resource(peer(row)));
+      else byKind(row, own.resource);
+    }
+    if (isWait(classes.segment[row])) classes.waitOutcome[row] = outcome(row);
+  }
+  return classes;
+
+  function byKind(row: number, resource: string): void {
+    const kind = table.kind[row];
+    if (kind === KIND.client) {
+      const segment = servedBy[row] ? 'network' : 'downstream';
+      set(row, segmentIndex(segment), resource || peer(row).address);
+    } else if (kind === KIND.producer || kind === KIND.consumer) {
+      set(row, segmentIndex('messaging'), resource || destination(row));
+    } else {
+      const service = table.resources[table.resource[row]].service;
+      const tree = forest.treeOf[row];
+      const root = tree < 0 ? row : forest.trees[tree].root;
+      if (service === table.resources[table.resource[root]].service) {
+        set(row, segmentIndex('unaccounted'), resource);
+      } else {
+        set(row, segmentIndex('downstream'), service);
+      }
+    }
+  }
+}
+
+/** Reads `waitfall.segment` (-1: none that can own time) and `waitfall.resource` (else from `wait_for <resource>`). */
+function statedReader(table: SpanTable): (row: number) => { segment: number; resource: string } {
+  const segmentKey = table.strings.find(ATTR_SEGMENT);
+  const resourceKey = table.strings.find(ATTR_RESOURCE);
+  return (row) => {
+    const value = segmentKey < 0 ? undefined : attributeById(table, row, segmentKey);
+    const segment = typeof value === 'string' ? (INDEX.get(value) ?? -1) : -1;
+    const resource = resourceKey < 0 ? undefined : attributeById(table, row, resourceKey);
+    if (typeof resource === 'string' && resource !== '') return { segment, resource };
+    const name = table.strings.text(table.name[row]);
+    const named = segment >= 0 && segment < WAITS && name.startsWith('wait_for ') ? name.slice(9).trim() : '';
+    return { segment, resource: named };
+  };
+}
+
+/** KNOWN_NAMES by string id of this table. */
+function knownNames(table: SpanTable): Map<number, KnownName> {
+  const byId = new Map<number, KnownName>();
+  for (const [name, meaning] of KNOWN_NAMES) {
+    const id = table.strings.find(name);
+    if (id >= 0) byId.set(id, meaning);
+  }
+  return byId;
+}
+
+/** @returns 1 for CLIENT rows with a SERVER child in their tree. */
+function clientsWithServer({ table, order, parent }: Forest): Uint8Array {
+  const has = new Uint8Array(table.length);
+  for (const row of order) {
+    const above = parent[row];
+    if (above >= 0 && table.kind[row] === KIND.server && table.kind[above] === KIND.client) has[above] = 1;
+  }
+  return has;
+}
+
+/**
+ * How the attempt of a wait ended: `waitfall.outcome`; a wait that states none but has status ERROR timed out when its
+ * error or status message says so, else was aborted.
+ */
+function outcomeReader(table: SpanTable): (row: number) => number {
+  const outcomeKey = table.strings.find(ATTR_OUTCOME);
+  const errorKey = table.strings.find('error.type');
+  const at = (row: number, key: number) => (key < 0 ? undefined : attributeById(table, row, key));
+  return (row) => {
+    const stated = (OUTCOMES as readonly unknown[]).indexOf(at(row, outcomeKey));
+    if (stated >= 0) return stated + 1;
+    if (table.status[row] !== STATUS.error) return 0;
+    const why = `${at(row, errorKey) ?? ''} ${table.strings.text(table.statusMessage[row])}`;
+    return OUTCOMES.indexOf(/time.?out|timed out/i.test(why) ? 'timeout' : 'aborted') + 1;
+  };
+}

@@ -1,0 +1,86 @@
+import { ATTR_HOLD_DURATION_NS, ATTR_RESOURCE, HOLD_SEGMENT } from '@waitfall/instrumentation/conventions';
+import type { AttributeValue } from '../model/attributes.ts';
+import { attributeById, type SpanTable, startUnixNano } from '../model/span-table.ts';
+import { type Forest, STATE } from '../tree/types.ts';
+import type { Classes } from './types.ts';
+
+/** How long a resource was held: from the moment it was acquired to its release. */
+export interface Hold {
+  /** The wait span that took the resource; -1 when the hold is a span of its own. */
+  readonly waitRow: number;
+  /** The hold span; -1 when the hold is stated on its wait span. */
+  readonly holdRow: number;
+  /** The span during which it was held: its part of the partition, cut to the hold, says what the hold was spent on. -1: unknown. */
+  readonly ownerRow: number;
+  /** Tree of the owner; -1 when there is none. */
+  readonly tree: number;
+  readonly resource: string;
+  /** ns relative to the start of the tree's root (without a tree: to the hold's own start), half-open. */
+  readonly start: number;
+  readonly end: number;
+  /** Epoch ns of `start`. */
+  readonly startUnixNano: bigint;
+}
+
+/**
+ * @returns every hold in the input, in row order: from `waitfall.hold.duration_ns` on a wait span (the hold runs from the
+ * recorded end of that span) and from spans with segment `hold`. Holds that cross the end of the root are whole.
+ */
+export function holdsOf(table: SpanTable, forest: Forest, classes: Classes): Hold[] {
+  const holds: Hold[] = [];
+  const key = table.strings.find(ATTR_HOLD_DURATION_NS);
+  if (key >= 0) {
+    for (let row = 0; row < table.length; row++) {
+      const state = forest.state[row];
+      if (state !== STATE.inTree && state !== STATE.detached) continue;
+      const duration = nanoseconds(attributeById(table, row, key));
+      if (duration === null || duration < 0 || classes.resource[row] < 0) continue;
+      const start = forest.recordedEnd[row];
+      holds.push({
+        waitRow: row,
+        holdRow: -1,
+        ownerRow: forest.parent[row],
+        tree: forest.treeOf[row],
+        resource: classes.resources[classes.resource[row]],
+        start,
+        end: start + duration,
+        startUnixNano: epochOf(forest, row, start),
+      });
+    }
+  }
+  const resourceKey = table.strings.find(ATTR_RESOURCE);
+  for (const { row, owner } of forest.holds) {
+    const resource = resourceKey < 0 ? undefined : attributeById(table, row, resourceKey);
+    holds.push({
+      waitRow: -1,
+      holdRow: row,
+      ownerRow: owner,
+      tree: forest.treeOf[row],
+      resource: typeof resource === 'string' && resource !== '' ? resource : nameOfHold(table, row),
+      start: forest.start[row],
+      end: forest.recordedEnd[row],
+      startUnixNano: epochOf(forest, row, forest.start[row]),
+    });
+  }
+  return holds;
+}
+
+/** Hold spans without `waitfall.resource` are named `hold <resource>` or after the resource itself. */
+function nameOfHold(table: SpanTable, row: number): string {
+  const name = table.strings.text(table.name[row]);
+  return name.startsWith(`${HOLD_SEGMENT} `) ? name.slice(HOLD_SEGMENT.length + 1) : name;
+}
+
+function epochOf(forest: Forest, row: number, position: number): bigint {
+  const tree = forest.treeOf[row];
+  const origin = tree < 0 ? row : forest.trees[tree].root;
+  return startUnixNano(forest.table, origin) + BigInt(position);
+}
+
+/** An int64 attribute may have come as a number, a bigint or a text. */
+function nanoseconds(value: AttributeValue | undefined): number | null {
+  if (typeof value === 'number') return Number.isFinite(value) ? Math.round(value) : null;
+  if (typeof value === 'bigint') return Number(value);
+  if (typeof value === 'string' && /^\d+$/.test(value)) return Number(value);
+  return null;
+}

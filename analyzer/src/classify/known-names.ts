@@ -1,0 +1,82 @@
+import { attributeById, type SpanTable } from '../model/span-table.ts';
+import type { SegmentName } from './types.ts';
+
+/** What a span name from somebody else's instrumentation is known to mean. */
+export interface KnownName {
+  readonly segment: SegmentName;
+  /** @returns the queue's name, from what those spans carry. */
+  readonly resource: (peer: Peer) => string;
+}
+
+/** What a span says about the other side of a call; empty texts where it says nothing. */
+export interface Peer {
+  /** host:port, host alone, or the peer service. */
+  readonly address: string;
+  readonly database: string;
+}
+
+const pgPool = (peer: Peer): string => `pg-pool:${peer.database || peer.address || 'unknown'}`;
+const connect = (peer: Peer): string => `connect:${peer.address || 'unknown'}`;
+
+/**
+ * Names of waits that other instrumentations emit; without this table most would pass for a call to a remote server.
+ * A `pg-pool.connect` span owns what its `pg.connect` child leaves: exactly the wait for a free slot.
+ */
+export const KNOWN_NAMES: ReadonlyMap<string, KnownName> = new Map<string, KnownName>([
+  ['pg-pool.connect', { segment: 'pool_wait', resource: pgPool }],
+  ['pg.pool.acquire', { segment: 'pool_wait', resource: pgPool }],
+  [
+    'mysql2.pool.acquire',
+    { segment: 'pool_wait', resource: (peer) => `mysql2-pool:${peer.database || peer.address || 'unknown'}` },
+  ],
+  ['prisma:engine:connection', { segment: 'pool_wait', resource: () => 'prisma-pool' }],
+  ['pg.connect', { segment: 'connection_wait', resource: connect }],
+  ['tcp.connect', { segment: 'connection_wait', resource: connect }],
+  ['tls.connect', { segment: 'connection_wait', resource: connect }],
+  ['dns.lookup', { segment: 'connection_wait', resource: () => 'dns' }],
+  ['http.server.request.time_in_queue', { segment: 'admission_wait', resource: () => 'http.server' }],
+]);
+
+/** @returns a reader of the other side of a call: current semantic conventions first, then the older names. */
+export function peerReader(table: SpanTable): (row: number) => Peer {
+  const ids = (keys: readonly string[]): number[] =>
+    keys.map((key) => table.strings.find(key)).filter((id) => id >= 0);
+  const host = ids(['server.address', 'net.peer.name', 'net.peer.ip', 'network.peer.address']);
+  const port = ids(['server.port', 'net.peer.port', 'network.peer.port']);
+  const service = ids(['peer.service', 'service.peer.name']);
+  const database = ids(['db.namespace', 'db.name']);
+  const first = (row: number, keys: readonly number[]): string => {
+    for (const key of keys) {
+      const value = attributeById(table, row, key);
+      if (typeof value === 'string' && value !== '') return value;
+      if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+    }
+    return '';
+  };
+  return (row) => {
+    const address = first(row, host);
+    const atPort = address === '' ? '' : first(row, port);
+    return {
+      address: atPort === '' ? address || first(row, service) : `${bracketed(address)}:${atPort}`,
+      database: first(row, database),
+    };
+  };
+}
+
+/** @returns a reader of the destination a PRODUCER or CONSUMER span names; empty when it names none. */
+export function destinationReader(table: SpanTable): (row: number) => string {
+  const keys = ['messaging.destination.name', 'messaging.destination', 'messaging.system']
+    .map((key) => table.strings.find(key))
+    .filter((id) => id >= 0);
+  return (row) => {
+    for (const key of keys) {
+      const value = attributeById(table, row, key);
+      if (typeof value === 'string' && value !== '') return value;
+    }
+    return '';
+  };
+}
+
+function bracketed(address: string): string {
+  return address.includes(':') && !address.startsWith('[') ? `[${address}]` : address;
+}
