@@ -60,7 +60,6 @@ const LISTS: readonly View[] = [
   'help',
   'confidence',
   'compare',
-  'span',
 ];
 
 /** Every key, once: dispatch, footer and help page are made of this table. */

@@ -113,6 +113,8 @@ export interface Session {
   readonly title: string;
   readonly report: Report;
   readonly traces: TraceColumns;
+  /** Lines of the comparison of two inputs; absent with one. */
+  readonly comparison?: readonly string[];
   /** Opens a trace by its index. */
   trace(index: number): Promise<TraceDetail>;
   span(row: number): Promise<SpanDetail>;

@@ -3,7 +3,7 @@ import type { Session } from './session.ts';
 /** The views a number key opens, in order. Compare is there only with two inputs. */
 export const ROOT_VIEWS = ['verdict', 'steps', 'queues', 'routes', 'traces', 'input', 'compare'] as const;
 export type RootView = (typeof ROOT_VIEWS)[number];
-export type View = RootView | 'queue' | 'trace' | 'span' | 'confidence' | 'help';
+export type View = RootView | 'queue' | 'trace' | 'confidence' | 'help';
 
 /** One opened view with everything that must survive going away and coming back. */
 export interface Frame {

@@ -34,7 +34,7 @@ const LOW_COVERAGE = 0.8;
 /** @returns what to enable to account for more of the time. */
 export function coverageAdvice(session: Session): string[] {
   const { requests, resources } = session.report;
-  if (requests.coverage >= LOW_COVERAGE) return [];
+  if (requests.coverage === null || requests.coverage >= LOW_COVERAGE) return [];
   const has = (kind: string): boolean => resources.some((row) => row.kind === kind);
   const out: string[] = [];
   if (!has('eventloop'))

@@ -1,0 +1,124 @@
+import type { Context, Screen, Screenful } from './context.ts';
+import type { Data } from './data.ts';
+import { BINDINGS, labelIn, worksIn } from './keys.ts';
+import { DIM, fit, type Line, type Part, spread } from './line.ts';
+import { compareScreen } from './screen/compare.ts';
+import { confidenceScreen } from './screen/confidence.ts';
+import { helpScreen } from './screen/help.ts';
+import { inputScreen } from './screen/input.ts';
+import { queueScreen } from './screen/queue.ts';
+import { queuesScreen } from './screen/queues.ts';
+import { routesScreen } from './screen/routes.ts';
+import { stepsScreen } from './screen/steps.ts';
+import { traceScreen } from './screen/trace.ts';
+import { tracesScreen } from './screen/traces.ts';
+import { verdictScreen } from './screen/verdict.ts';
+import { current, ROOT_VIEWS, type RootView, type UiState, type View } from './state.ts';
+import type { Theme } from './theme.ts';
+import { width } from './width.ts';
+
+/** Below this nothing readable fits. */
+export const MIN_COLUMNS = 60;
+export const MIN_ROWS = 18;
+
+const SCREENS: Readonly<Record<View, Screen>> = {
+  verdict: verdictScreen,
+  steps: stepsScreen,
+  queues: queuesScreen,
+  routes: routesScreen,
+  traces: tracesScreen,
+  input: inputScreen,
+  compare: compareScreen,
+  queue: queueScreen,
+  trace: traceScreen,
+  confidence: confidenceScreen,
+  help: helpScreen,
+};
+
+export interface Drawn {
+  /** rows - 1 lines, each exactly as wide as the terminal: as many as the terminal has would make it scroll. */
+  readonly lines: readonly Line[];
+  readonly list: Screenful['list'];
+  readonly copy: string;
+}
+
+/** Draws the whole screen of a state. Pure: the same state and size give the same lines. */
+export function draw(state: UiState, data: Data, columns: number, rows: number, theme: Theme): Drawn {
+  const height = Math.max(1, rows - 1);
+  if (columns < MIN_COLUMNS || rows < MIN_ROWS) {
+    const text = `waitfall needs ${MIN_COLUMNS}x${MIN_ROWS}, this is ${columns}x${rows}`;
+    const blank: Line[] = Array.from({ length: height - 1 }, () => []);
+    return {
+      lines: [[[text]] as Line, ...blank].map((line) => fit(line, columns)),
+      list: undefined,
+      copy: '',
+    };
+  }
+  const frame = current(state);
+  const context: Context = { session: data.session, data, state, frame, theme, columns, rows: height - 3 };
+  const screen = SCREENS[frame.view](context);
+  const body: Line[] = [...screen.lines.slice(0, context.rows)];
+  while (body.length < context.rows) body.push([]);
+  const all: Line[] = [
+    tabs(state, data, columns),
+    spread(screen.heading, screen.aside ?? [], columns),
+    ...body,
+    footer(state, data, columns),
+  ];
+  return { lines: all.map((line) => fit(line, columns)), list: screen.list, copy: screen.copy ?? '' };
+}
+
+/** The root views this session offers. */
+export function offered(data: Data): readonly RootView[] {
+  return data.session.comparison ? ROOT_VIEWS : ROOT_VIEWS.filter((view) => view !== 'compare');
+}
+
+function tabs(state: UiState, data: Data, columns: number): Line {
+  const here = rootOf(state);
+  const parts: Part[] = columns >= 100 ? [[' waitfall  ', { bold: true }]] : [];
+  offered(data).forEach((view, index) => {
+    const name = `${view[0].toUpperCase()}${view.slice(1)}`;
+    parts.push([' '], [`${index + 1} ${name}`, view === here ? { bold: true, underline: true } : DIM], [' ']);
+  });
+  return spread(parts, [['? help ', DIM]], columns);
+}
+
+/** The tab a detail view belongs to. */
+function rootOf(state: UiState): View {
+  const view = current(state).view;
+  if (view === 'trace') return 'traces';
+  if (view === 'queue') return 'queues';
+  return state.stack[0].view;
+}
+
+function footer(state: UiState, data: Data, columns: number): Line {
+  if (state.prompt) {
+    const titles = {
+      filter: 'filter: ',
+      find: 'find: ',
+      whatIf: 'what if (lock:campaign hold x0.5, pg-pool:signup capacity 20): ',
+      by: 'split by attribute: ',
+    };
+    return [
+      [` ${titles[state.prompt.kind]}`, { bold: true }],
+      [state.prompt.text],
+      ['▏'],
+      ['   Enter: go  Esc: leave', DIM],
+    ];
+  }
+  const message = state.message || data.error;
+  if (message) return [[` ${message}`, { fg: 'warn' }]];
+  const { view } = current(state);
+  const shown = BINDINGS.filter((binding) => binding.footer !== undefined && worksIn(binding, view)).sort(
+    (a, b) => a.footer! - b.footer!,
+  );
+  const parts: Part[] = [[' ']];
+  let used = 1;
+  for (const binding of shown) {
+    const label = ` ${labelIn(binding, view)}  `;
+    if (used + width(binding.shown) + width(label) > columns) break;
+    parts.push([binding.shown, { bold: true }], [label, DIM]);
+    used += width(binding.shown) + width(label);
+  }
+  return parts;
+}

@@ -1,0 +1,377 @@
+import type { Screenful } from './context.ts';
+import type { Data } from './data.ts';
+import { offered } from './frame.ts';
+import { type Action, actionOf } from './keys.ts';
+import { listQueues, QUEUE_SORTS } from './model/queues.ts';
+import { listRoutes, ROUTE_SORTS } from './model/routes.ts';
+import { visibleRows } from './model/rows.ts';
+import { longestWait, nextWait } from './model/trace.ts';
+import { orderTraces, sortColumns } from './model/traces.ts';
+import { current, type Frame, frameOf, goTo, pop, push, toggle, type UiState, update } from './state.ts';
+
+/** What a key asks of the world outside the state. */
+export type Effect =
+  | { readonly kind: 'quit' }
+  | { readonly kind: 'copy'; readonly text: string }
+  | { readonly kind: 'save' }
+  | { readonly kind: 'whatIf'; readonly change: string };
+
+export interface Press {
+  readonly state: UiState;
+  readonly effects: readonly Effect[];
+}
+
+export interface PressContext {
+  readonly data: Data;
+  /** The list as it was last drawn. */
+  readonly list: Screenful['list'];
+  /** What `y` copies. */
+  readonly copy: string;
+  readonly command: string;
+}
+
+/** @returns the state after one key, and what has to be done outside it. Pure. */
+export function press(before: UiState, key: string, context: PressContext): Press {
+  if (before.prompt) return typeInto(before, key, context);
+  const state = before.message ? { ...before, message: '' } : before;
+  const digit = /^[1-9]$/.test(key) ? Number(key) : 0;
+  const view = digit > 0 ? offered(context.data)[digit - 1] : undefined;
+  if (view) return only(goTo(state, view));
+  const action = actionOf(current(state).view, key);
+  return action ? act(state, action, context) : only(state);
+}
+
+function only(state: UiState): Press {
+  return { state, effects: [] };
+}
+
+function act(state: UiState, action: Action, context: PressContext): Press {
+  const { list, data } = context;
+  const frame = current(state);
+  const page = Math.max(1, (list?.page ?? 1) - 1);
+  switch (action) {
+    case 'down':
+      return only(move(state, list, 1));
+    case 'up':
+      return only(move(state, list, -1));
+    case 'pageDown':
+      return only(move(state, list, page));
+    case 'pageUp':
+      return only(move(state, list, -page));
+    case 'first':
+      return only(move(state, list, -Infinity));
+    case 'last':
+      return only(move(state, list, Infinity));
+    case 'open':
+      return only(open(state, data));
+    case 'back':
+      return only(back(state));
+    case 'help':
+      return only(frame.view === 'help' ? pop(state) : push(state, frameOf('help')));
+    case 'quit':
+      return { state, effects: [{ kind: 'quit' }] };
+    case 'copy':
+      if (context.copy === '') return only({ ...state, message: 'nothing to copy here' });
+      return {
+        state: { ...state, message: `sent to the terminal's clipboard: ${context.copy}` },
+        effects: [{ kind: 'copy', text: context.copy }],
+      };
+    case 'copyCommand':
+      return {
+        state: { ...state, message: `sent to the terminal's clipboard: ${context.command}` },
+        effects: [{ kind: 'copy', text: context.command }],
+      };
+    case 'save':
+      return { state, effects: [{ kind: 'save' }] };
+    case 'sort':
+      return only(sortBy(state, data));
+    case 'reverse':
+      return only(keepingSelection(state, data, { reverse: !frame.reverse }));
+    case 'earlier':
+    case 'later': {
+      const last = data.session.report.windows.length - 1;
+      return only({
+        ...state,
+        step: Math.max(Math.min(0, last), Math.min(last, state.step + (action === 'later' ? 1 : -1))),
+      });
+    }
+    case 'strip':
+    case 'share':
+    case 'matrix':
+    case 'details':
+      return only(toggle(state, action));
+    case 'find':
+      return only({
+        ...state,
+        prompt: {
+          kind: frame.view === 'traces' ? 'filter' : 'find',
+          text: frame.view === 'traces' ? frame.filter : '',
+        },
+      });
+    case 'by':
+      return only({ ...state, prompt: { kind: 'by', text: frame.by } });
+    case 'whatIf':
+      return only({ ...state, prompt: { kind: 'whatIf', text: `${selectedQueue(state, data)} ` } });
+    case 'confidence':
+      return only(push(state, frameOf('confidence')));
+    case 'next':
+      return only(step(state, data, list, 1));
+    case 'previous':
+      return only(step(state, data, list, -1));
+    case 'fold':
+    case 'unfold':
+      return only(fold(state, data, action === 'unfold'));
+    case 'blocker':
+      return only(toBlocker(state, data));
+    case 'unblock':
+      return only(
+        state.stack.length > 1 && state.stack.at(-2)?.view === 'trace'
+          ? pop(state)
+          : { ...state, message: 'this is where the chain of blockers began' },
+      );
+  }
+}
+
+/** The steps view selects a window, which other views share; every other list selects a row of its frame. */
+function move(state: UiState, list: Screenful['list'], by: number): UiState {
+  if (!list || list.count === 0) return state;
+  const frame = current(state);
+  const at = frame.view === 'steps' ? state.step : frame.selected;
+  const next = Math.max(0, Math.min(list.count - 1, at + by));
+  return frame.view === 'steps'
+    ? update({ ...state, step: next }, { top: list.top })
+    : update(state, { selected: next, top: list.top });
+}
+
+function open(state: UiState, data: Data): UiState {
+  const frame = current(state);
+  const { session } = data;
+  switch (frame.view) {
+    case 'verdict': {
+      const first = session.report.verdict.first?.resource;
+      const queues = goTo(state, 'queues');
+      return first ? push(queues, frameOf('queue', { resource: first })) : queues;
+    }
+    case 'steps':
+      return push(goTo(state, 'traces'), frameOf('traces', { filter: `step:${state.step + 1}` }));
+    case 'queues':
+      return push(state, frameOf('queue', { resource: selectedQueue(state, data) }));
+    case 'routes': {
+      const route = listRoutes(session, data, frame)[frame.selected];
+      if (!route || frame.by !== '')
+        return {
+          ...state,
+          message: frame.by === '' ? '' : 'traces can be listed for routes, not for attribute values',
+        };
+      return push(
+        goTo(state, 'traces'),
+        frameOf('traces', { filter: `route:${route.name.split(' ').at(-1)}` }),
+      );
+    }
+    case 'traces': {
+      const { order } = orderTraces(session, frame.filter, frame.sort, frame.reverse);
+      return order.length === 0
+        ? state
+        : push(state, frameOf('trace', { trace: order[Math.min(frame.selected, order.length - 1)] }));
+    }
+    case 'queue': {
+      const wait = data.waits(frame.resource)?.[frame.selected];
+      return wait ? push(state, frameOf('trace', { trace: wait.trace, row: wait.row })) : state;
+    }
+    case 'trace':
+      return toggle(state, 'details');
+    default:
+      return state;
+  }
+}
+
+function back(state: UiState): UiState {
+  const frame = current(state);
+  if (state.stack.length > 1) return pop(state);
+  if (frame.filter !== '') return update(state, { filter: '', selected: 0, top: 0 });
+  if (frame.by !== '') return update(state, { by: '', selected: 0, top: 0 });
+  return frame.view === 'verdict' ? state : goTo(state, 'verdict');
+}
+
+function sortBy(state: UiState, data: Data): UiState {
+  const frame = current(state);
+  const count =
+    frame.view === 'queues'
+      ? QUEUE_SORTS.length
+      : frame.view === 'routes'
+        ? ROUTE_SORTS.length
+        : sortColumns(data.session).length;
+  return keepingSelection(state, data, { sort: (frame.sort + 1) % count });
+}
+
+/** Sorting moves rows, not the reader: the selected thing stays selected. */
+function keepingSelection(state: UiState, data: Data, set: Partial<Frame>): UiState {
+  const frame = current(state);
+  const after = update(state, set);
+  const next = current(after);
+  let selected = 0;
+  if (frame.view === 'traces') {
+    const id = orderTraces(data.session, frame.filter, frame.sort, frame.reverse).order[frame.selected];
+    selected = orderTraces(data.session, next.filter, next.sort, next.reverse).order.indexOf(id);
+  } else if (frame.view === 'queues') {
+    const name = selectedQueue(state, data);
+    selected = listQueues(data.session, state, next.sort, next.reverse).findIndex(
+      ({ row }) => row.resource === name,
+    );
+  } else {
+    const name = listRoutes(data.session, data, frame)[frame.selected]?.name;
+    selected = listRoutes(data.session, data, next).findIndex((route) => route.name === name);
+  }
+  return update(after, { selected: Math.max(0, selected), top: 0 });
+}
+
+function selectedQueue(state: UiState, data: Data): string {
+  const frame = current(state);
+  if (frame.view === 'queue') return frame.resource;
+  if (frame.view === 'queues')
+    return listQueues(data.session, state, frame.sort, frame.reverse)[frame.selected]?.row.resource ?? '';
+  return data.session.report.verdict.first?.resource ?? '';
+}
+
+/** `n` and `N`: next wait in a trace, next match of the search elsewhere. */
+function step(state: UiState, data: Data, list: Screenful['list'], by: 1 | -1): UiState {
+  const frame = current(state);
+  if (frame.view === 'trace' && state.search === '') {
+    const trace = data.trace(frame.trace);
+    if (!trace) return state;
+    const visible = visibleRows(trace, frame.folded);
+    const from = visible[Math.min(frame.selected, visible.length - 1)]?.index ?? 0;
+    const index = nextWait(trace, from, by);
+    const row = visible.findIndex((line) => line.members.includes(index));
+    return row < 0
+      ? { ...state, message: by === 1 ? 'no further wait' : 'no earlier wait' }
+      : update(state, { selected: row });
+  }
+  if (state.search === '') return { ...state, message: 'press / to look for something first' };
+  const names = namesOf(state, data, list);
+  for (let offset = 1; offset <= names.length; offset++) {
+    const index = (((frame.selected + by * offset) % names.length) + names.length) % names.length;
+    if (names[index].toLowerCase().includes(state.search.toLowerCase()))
+      return update(state, { selected: index });
+  }
+  return { ...state, message: `nothing here contains "${state.search}"` };
+}
+
+function namesOf(state: UiState, data: Data, list: Screenful['list']): string[] {
+  const frame = current(state);
+  switch (frame.view) {
+    case 'queues':
+      return listQueues(data.session, state, frame.sort, frame.reverse).map(({ row }) => row.resource);
+    case 'routes':
+      return listRoutes(data.session, data, frame).map(({ name }) => name);
+    case 'trace': {
+      const trace = data.trace(frame.trace);
+      return trace
+        ? visibleRows(trace, frame.folded).map(
+            ({ index }) =>
+              `${trace.rows[index].name} ${trace.rows[index].segment} ${trace.rows[index].resource ?? ''}`,
+          )
+        : [];
+    }
+    case 'queue':
+      return (data.waits(frame.resource) ?? []).map(
+        (wait) =>
+          `${data.session.traces.traceIds[wait.trace]} ${data.session.traces.routes[data.session.traces.route[wait.trace]]}`,
+      );
+    default:
+      return Array.from({ length: list?.count ?? 0 }, () => '');
+  }
+}
+
+function fold(state: UiState, data: Data, unfold: boolean): UiState {
+  const frame = current(state);
+  const trace = data.trace(frame.trace);
+  if (!trace) return state;
+  const visible = visibleRows(trace, frame.folded);
+  const line = visible[Math.min(frame.selected, visible.length - 1)];
+  if (!line) return state;
+  if (line.hasChildren && line.open !== unfold)
+    return update(state, { folded: turn(frame.folded, line.index) });
+  if (line.count > 1 && unfold) return update(state, { folded: [...frame.folded, ...line.members] });
+  if (!unfold) {
+    // Already folded: step out to the parent, or leave the trace from its root.
+    const parent = trace.rows[line.index].parent;
+    if (parent < 0) return back(state);
+    return update(state, { selected: visible.findIndex((row) => row.index === parent) });
+  }
+  return state;
+}
+
+function turn(folded: readonly number[], index: number): number[] {
+  return folded.includes(index) ? folded.filter((other) => other !== index) : [...folded, index];
+}
+
+/** One key nearer to whoever held the request up: the slowest blocked trace, its longest wait, its blocker. */
+function toBlocker(state: UiState, data: Data): UiState {
+  const frame = current(state);
+  const { session } = data;
+  if (frame.view === 'trace') {
+    const trace = data.trace(frame.trace);
+    if (!trace) return state;
+    const visible = visibleRows(trace, frame.folded);
+    const line = visible[Math.min(frame.selected, visible.length - 1)];
+    const here = line ? trace.rows[line.index] : undefined;
+    const waiting = here && here.blockers.length > 0 ? here : trace.rows[longestWait(trace)];
+    const blocker = waiting?.blockers[0];
+    if (!blocker) return { ...state, message: 'nobody is recorded as holding this trace up' };
+    if (blocker.trace < 0) return { ...state, message: `the blocker ${blocker.traceId} is not in the input` };
+    return push(state, frameOf('trace', { trace: blocker.trace, row: blocker.row }));
+  }
+  if (frame.view === 'traces') {
+    const { order } = orderTraces(session, frame.filter, frame.sort, frame.reverse);
+    const trace = order[Math.min(frame.selected, order.length - 1)];
+    return trace === undefined ? state : push(state, frameOf('trace', { trace, row: -2 }));
+  }
+  const resource = selectedQueue(state, data);
+  const waits = resource === '' ? [] : data.waits(resource);
+  if (waits === undefined) return { ...state, message: 'still loading the waits; press b again' };
+  const wait = waits.find((example) => example.blocker !== null) ?? waits[0];
+  if (!wait) return { ...state, message: 'no wait is recorded for this queue' };
+  return push(state, frameOf('trace', { trace: wait.trace, row: wait.row }));
+}
+
+function typeInto(state: UiState, key: string, { data }: PressContext): Press {
+  const prompt = state.prompt!;
+  if (key === 'escape') return only({ ...state, prompt: null });
+  if (key === 'backspace') return only({ ...state, prompt: { ...prompt, text: prompt.text.slice(0, -1) } });
+  if (key === 'enter') return submit({ ...state, prompt: null }, prompt.kind, prompt.text.trim(), data);
+  // Named keys (arrows, tab) are longer than one character and mean nothing in a line of text.
+  if ([...key].length !== 1) return only(state);
+  return only({ ...state, prompt: { ...prompt, text: prompt.text + key } });
+}
+
+function submit(
+  state: UiState,
+  kind: NonNullable<UiState['prompt']>['kind'],
+  text: string,
+  data: Data,
+): Press {
+  switch (kind) {
+    case 'filter':
+      return only(update(state, { filter: text, selected: 0, top: 0 }));
+    case 'by':
+      return only(update(state, { by: text, selected: 0, top: 0 }));
+    case 'whatIf':
+      return text === '' ? only(state) : { state, effects: [{ kind: 'whatIf', change: text }] };
+    case 'find': {
+      const searching = { ...state, search: text };
+      return only(text === '' ? searching : step(searching, data, undefined, 1));
+    }
+  }
+}
+
+/** Frames opened on a row of a trace that has just loaded: selects that row (or its longest wait). */
+export function settle(state: UiState, data: Data): UiState {
+  const frame = current(state);
+  if (frame.view !== 'trace' || frame.row === -1) return state;
+  const trace = data.trace(frame.trace);
+  if (!trace) return state;
+  const wanted = frame.row === -2 ? longestWait(trace) : trace.rows.findIndex((row) => row.row === frame.row);
+  const selected = visibleRows(trace, frame.folded).findIndex((line) => line.members.includes(wanted));
+  return update(state, { row: -1, selected: Math.max(0, selected) });
+}
