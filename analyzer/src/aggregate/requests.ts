@@ -24,7 +24,7 @@ export function collectRequests(forest: Forest, classes: Classes, range: TimeRan
   const chosen: number[] = [];
   for (let t = 0; t < trees.length; t++) {
     if (!substitutes && trees[t].kind !== 'true') continue;
-    if (inRange(table, trees[t].root, range)) chosen.push(t);
+    if (isInRange(startUnixNano(table, trees[t].root), range)) chosen.push(t);
   }
   sortTrees(forest, chosen);
   const count = chosen.length;
@@ -61,6 +61,11 @@ export function collectRequests(forest: Forest, classes: Classes, range: TimeRan
     requests.weight[i] = weightFromTraceState(table.strings.text(table.traceState[tree.root])) ?? 1;
   }
   return requests;
+}
+
+/** True when a route is the wanted one: by its whole name, or by its path alone (`/signup` is `POST /signup`). */
+export function isRoute(route: string, wanted: string): boolean {
+  return route === wanted || route.slice(route.indexOf(' ') + 1) === wanted;
 }
 
 /** Orders trees by start, then trace id, then root span id, whatever order the input had. */
@@ -144,9 +149,8 @@ function lastFailedWait(forest: Forest, classes: Classes, tree: Tree): RequestOu
   return best < 0 ? null : (OUTCOMES[classes.waitOutcome[best] - 1] as RequestOutcome);
 }
 
-function inRange(table: SpanTable, root: number, { fromUnixNano, toUnixNano }: TimeRange): boolean {
-  if (fromUnixNano === undefined && toUnixNano === undefined) return true;
-  const start = startUnixNano(table, root);
+/** True when a root that starts here is in the range. */
+export function isInRange(start: bigint, { fromUnixNano, toUnixNano }: TimeRange): boolean {
   return (
     (fromUnixNano === undefined || start >= fromUnixNano) && (toUnixNano === undefined || start < toUnixNano)
   );

@@ -1,4 +1,5 @@
 import { type Parts, partsOf, requestGroup, routeGroups } from '../aggregate/groups.ts';
+import { isRoute } from '../aggregate/requests.ts';
 import { explains, splitRequests } from '../aggregate/split.ts';
 import type { WindowRow } from '../aggregate/types.ts';
 import type { Analysis } from '../infer/analysis.ts';
@@ -41,10 +42,7 @@ export function buildReport(analysis: Analysis, options: BuildOptions = {}): Rep
 export function selectRoute({ requests }: Analysis, route: string | undefined): Int32Array {
   const all = Int32Array.from({ length: requests.count }, (_, i) => i);
   if (route === undefined) return all;
-  return all.filter((i) => {
-    const name = requests.routes[requests.route[i]];
-    return name === route || name.slice(name.indexOf(' ') + 1) === route;
-  });
+  return all.filter((i) => isRoute(requests.routes[requests.route[i]], route));
 }
 
 /** Counts what was read, repaired and refused. */

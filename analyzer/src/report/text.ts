@@ -134,6 +134,7 @@ const ASCII: Readonly<Record<string, string>> = {
   '▏': '|',
   '░': '.',
   '─': '-',
+  '›': '>',
   '│': '|',
   '┌': '+',
   '└': '`',

@@ -1,0 +1,48 @@
+import { isRoute } from '../../aggregate/requests.ts';
+import type { Analysis } from '../../infer/analysis.ts';
+import type { Report } from '../../report/types.ts';
+import { EXIT, errors } from '../errors.ts';
+import { load } from '../load.ts';
+import { analyzeOptions, buildOptions, type CommonFlags, textStyle } from '../options.ts';
+import { write } from '../output.ts';
+
+export const FORMATS = ['text', 'json', 'markdown', 'requests'] as const;
+
+export interface ReportFlags extends CommonFlags {
+  readonly format: (typeof FORMATS)[number];
+}
+
+/** `waitfall report`: the whole answer as text, JSON, Markdown, or one line a request. @returns the exit code. */
+export async function reportCommand(inputs: readonly string[], flags: ReportFlags): Promise<number> {
+  const analysis = await load(inputs, flags);
+  const { buildReport } = await import('../../report/build.ts');
+  if (flags.route !== undefined) requireRoute(analysis, flags.route);
+  if (flags.format === 'requests') {
+    const { requestLines } = await import('../../report/requests.ts');
+    const { fromUnixNano, toUnixNano } = analyzeOptions(flags);
+    await write(requestLines(analysis, { route: flags.route, fromUnixNano, toUnixNano }), flags.output);
+    return exitCode(analysis, flags);
+  }
+  const report = buildReport(analysis, buildOptions(flags));
+  await write([await render(report, flags)], flags.output);
+  return exitCode(analysis, flags);
+}
+
+async function render(report: Report, flags: ReportFlags): Promise<string> {
+  if (flags.format === 'json') return (await import('../../report/json.ts')).jsonReport(report);
+  const { layOut } = await import('../../report/layout.ts');
+  if (flags.format === 'markdown') {
+    return (await import('../../report/markdown.ts')).renderMarkdown(layOut(report));
+  }
+  return (await import('../../report/text.ts')).renderText(layOut(report), textStyle(flags));
+}
+
+/** @returns the exit code of a command that answered from this input. */
+export function exitCode({ forest, input }: Analysis, { strict }: CommonFlags): number {
+  if (forest.trees.length === 0) return EXIT.noTrace;
+  return strict && input.rejected.length > 0 ? EXIT.partial : EXIT.answered;
+}
+
+function requireRoute({ requests }: Analysis, wanted: string): void {
+  if (!requests.routes.some((route) => isRoute(route, wanted))) throw errors.noRoute(wanted, requests.routes);
+}

@@ -1,0 +1,36 @@
+import { existsSync } from 'node:fs';
+import type { Analysis } from '../infer/analysis.ts';
+import { errors } from './errors.ts';
+import { analyzeOptions, type CommonFlags } from './options.ts';
+import { Progress } from './output.ts';
+import { suggest } from './suggest.ts';
+
+export const COMMANDS = ['report', 'trace', 'compare', 'size', 'help'] as const;
+
+/** Reads and analyses the inputs of a command; `-` stands for standard input, which is also read when it is piped. */
+export async function load(inputs: readonly string[], flags: CommonFlags): Promise<Analysis> {
+  const options = analyzeOptions(flags);
+  const paths = inputs.length > 0 ? inputs : pipedInput();
+  for (const path of paths) {
+    if (path === '-' || existsSync(path) || /[*?[{]/.test(path)) continue;
+    throw errors.notFound(path, inputs.length <= 2 ? suggest(path, COMMANDS) : null);
+  }
+  const [{ readInputs }, { analyze }] = await Promise.all([
+    import('../read/index.ts'),
+    import('../infer/analysis.ts'),
+  ]);
+  const progress = new Progress();
+  try {
+    progress.say(`reading ${paths.join(' ').slice(0, 60)}`);
+    const input = await readInputs(paths);
+    progress.say(`analysing ${input.table.length} spans`);
+    return analyze(input, options);
+  } finally {
+    progress.clear();
+  }
+}
+
+function pipedInput(): readonly string[] {
+  if (process.stdin.isTTY === true) throw errors.noInput();
+  return ['-'];
+}
