@@ -1,7 +1,5 @@
 import {
-  ATTR_HOLD_DURATION_NS,
   ATTR_LOCK_KEY,
-  ATTR_RESOURCE,
   ATTR_RESOURCE_CAPACITY,
   ATTR_RESOURCE_IN_USE,
   ATTR_RESOURCE_QUEUE_DEPTH,
@@ -11,12 +9,14 @@ import {
   SEGMENTS,
   WAIT_SEGMENTS,
 } from '@waitfall/instrumentation/conventions';
+import { holdsOf } from '../classify/holds.ts';
+import { resourceKind } from '../classify/resource-kind.ts';
 import type { Classes, ResourceKind } from '../classify/types.ts';
 import { KIND, STATUS } from '../model/span.ts';
 import { attributeById, type SpanTable } from '../model/span-table.ts';
 import type { Partition } from '../partition/types.ts';
 import type { Forest } from '../tree/types.ts';
-import { kindOfName, kindOfSegment } from './queue-kind.ts';
+import { kindOfSegment } from './queue-kind.ts';
 import type { Requests } from './requests-types.ts';
 
 /** A queue: one name in one service (pools, slots, event loop), or one name for everybody (row locks, servers). */
@@ -107,14 +107,18 @@ const SHARED_KINDS = new Set<ResourceKind>(['lock', 'downstream']);
 /** A hold that outlives its parent by less is a clock effect (JS clocks floor to whole ms). */
 const COVER_TOLERANCE_NS = 1e6;
 
+function keyOf(kind: ResourceKind, name: string, service: string): string {
+  if (kind === 'lock' || kind === 'downstream') return `${kind}\0${name}`;
+  return `${service}\0${name}`;
+}
+
 /** Finds or adds the queue of a name. */
 export class QueueIndex {
   readonly queues: Queue[] = [];
   readonly #ids = new Map<string, number>();
 
   of(kind: ResourceKind, name: string, service: string): Queue {
-    const shared = SHARED_KINDS.has(kind);
-    const key = shared ? `${kind === 'lock' ? 'lock' : 'server'}\0${name}` : `${service}\0${name}`;
+    const key = keyOf(kind, name, service);
     let id = this.#ids.get(key);
     if (id === undefined) {
       id = this.queues.length;
@@ -123,7 +127,7 @@ export class QueueIndex {
         index: id,
         name,
         kind,
-        scope: shared ? 'shared' : 'process',
+        scope: SHARED_KINDS.has(kind) ? 'shared' : 'process',
         service,
         instances: [],
         statedCapacity: [],
@@ -133,6 +137,11 @@ export class QueueIndex {
       });
     }
     return this.queues[id];
+  }
+
+  /** Index of a queue already known, -1 else. */
+  find(kind: ResourceKind, name: string, service: string): number {
+    return this.#ids.get(keyOf(kind, name, service)) ?? -1;
   }
 
   instance(queue: Queue, name: string): number {
@@ -218,19 +227,6 @@ export function collectActivity(
           depth,
         });
         addCallWait(waitTime, forest, row);
-        const held = numberOf(table, row, ids.hold);
-        if (held !== null && held >= 0) {
-          activity.holds.push({
-            queue: queue.index,
-            instance: at,
-            request: i,
-            row,
-            host: hostOf(forest, forest.parent[row], tree.root, forest.end[row] + held),
-            startNs: endNs,
-            endNs: endNs + held,
-            key: textOf(table, row, ids.key),
-          });
-        }
       } else if (segment === 'work') {
         const queue = index.of('eventloop', RESOURCE_EVENT_LOOP, service);
         activity.work.push({
@@ -268,42 +264,44 @@ export function collectActivity(
       });
     }
   }
-  collectHoldSpans(activity, index, forest, requests, requestOfTree, ids);
+  collectHolds(activity, index, forest, classes, requests, requestOfTree, ids);
   return { activity, index };
 }
 
-/** Holds written as spans of their own. */
-function collectHoldSpans(
-  activity: { -readonly [K in keyof Activity]: Activity[K] },
+/** Holds stated on the waits that took the resource, and holds written as spans of their own. */
+function collectHolds(
+  activity: { holds: Hold[] },
   index: QueueIndex,
   forest: Forest,
+  classes: Classes,
   requests: Requests,
   requestOfTree: Int32Array,
   ids: AttributeIds,
 ): void {
   const { table } = forest;
-  const known = new Map<string, Queue>();
-  for (const queue of index.queues) known.set(queue.name, known.get(queue.name) ?? queue);
-  for (const { row, owner } of forest.holds) {
-    const tree = forest.treeOf[row];
-    const request = tree < 0 ? -1 : requestOfTree[tree];
+  const known = new Map<string, ResourceKind>();
+  for (const { name, kind } of index.queues) if (!known.has(name)) known.set(name, kind);
+  for (const hold of holdsOf(table, forest, classes)) {
+    const request = hold.tree < 0 ? -1 : requestOfTree[hold.tree];
     if (request < 0) continue;
-    const name = textOf(table, row, ids.resource);
-    if (name === null) continue;
+    const row = hold.waitRow >= 0 ? hold.waitRow : hold.holdRow;
+    const kind =
+      hold.waitRow >= 0
+        ? kindOfSegment(SEGMENTS[classes.segment[row]])
+        : (known.get(hold.resource) ?? resourceKind('hold', hold.resource) ?? 'pool');
     const { service, instance } = table.resources[table.resource[row]];
-    const queue = index.of(known.get(name)?.kind ?? kindOfName(name), name, service);
+    const queue = index.of(kind, hold.resource, service);
     const at = index.instance(queue, instance);
     noteCapacity(queue, at, numberOf(table, row, ids.capacity), null, null);
     const originNs = requests.startNs[request];
-    const root = forest.trees[tree].root;
     activity.holds.push({
       queue: queue.index,
       instance: at,
       request,
       row,
-      host: hostOf(forest, owner, root, forest.end[row]),
-      startNs: originNs + forest.start[row],
-      endNs: originNs + Math.max(forest.start[row], forest.end[row]),
+      host: hostOf(forest, hold.ownerRow, forest.trees[hold.tree].root, hold.end),
+      startNs: originNs + hold.start,
+      endNs: originNs + Math.max(hold.start, hold.end),
       key: textOf(table, row, ids.key),
     });
   }
@@ -417,11 +415,9 @@ function attributeIds(table: SpanTable) {
   const find = (key: string) => table.strings.find(key);
   return {
     segment: find(ATTR_SEGMENT),
-    resource: find(ATTR_RESOURCE),
     capacity: find(ATTR_RESOURCE_CAPACITY),
     inUse: find(ATTR_RESOURCE_IN_USE),
     depth: find(ATTR_RESOURCE_QUEUE_DEPTH),
-    hold: find(ATTR_HOLD_DURATION_NS),
     key: find(ATTR_LOCK_KEY),
   };
 }

@@ -1,0 +1,224 @@
+import { type Capacity, capacityOf } from './capacity.ts';
+import type { Baselines, HiddenCapacity } from './opaque.ts';
+import {
+  type Demand,
+  demandOver,
+  type Frame,
+  lowWindows,
+  perArrival,
+  type QueueModel,
+  topWindows,
+} from './queue-model.ts';
+import type { Lane, Series } from './series.ts';
+import type { Timeline } from './windows.ts';
+
+/** Demand is taken from windows up to this share of the top rate, then again up to PRE_KNEE × the lowest R. */
+const PRE_TOP = 0.62;
+const PRE_KNEE = 0.85;
+
+/** A fit of hidden servers is trusted when it explains this much and the queue reached this length. */
+const FIT_R2 = 0.55;
+const FIT_QUEUE = 0.3;
+
+/** An instance this much above the mean is hotter by more than chance (with 3 standard errors of its count). */
+const HOT_RATIO = 1.1;
+
+/** Rule 5: demand, capacity and saturation rate of every queue, ascending by rate (unknown ones last). */
+export function buildModels(
+  series: readonly Series[],
+  timeline: Timeline,
+  baselines: Baselines,
+): { models: QueueModel[]; frame: Frame } {
+  const { windows, rising, top } = timeline;
+  const topRate = top < 0 ? 0 : windows[top].arrivalsPerSecond;
+  const lows = lowWindows(timeline);
+  let pre = rising.filter((w) => windows[w].arrivalsPerSecond <= PRE_TOP * topRate);
+  if (pre.length < 2) pre = rising.slice(0, 2);
+  const frame = (): Frame => ({ timeline, rising, lows, pre, topRate });
+  const build = () =>
+    series
+      .map((own) => modelOf(own, frame(), baselines))
+      .sort(
+        (a, b) => (a.saturatesAt ?? Number.POSITIVE_INFINITY) - (b.saturatesAt ?? Number.POSITIVE_INFINITY),
+      );
+  let models = build();
+  const lowest = models[0]?.saturatesAt ?? null;
+  if (lowest !== null) {
+    const wider = rising.filter((w) => windows[w].arrivalsPerSecond <= PRE_KNEE * lowest);
+    if (wider.length >= 2) {
+      pre = wider;
+      models = build();
+    }
+  }
+  return { models, frame: frame() };
+}
+
+function modelOf(own: Series, frame: Frame, baselines: Baselines): QueueModel {
+  const { timeline, rising, lows, pre } = frame;
+  const { windows } = timeline;
+  const { queue } = own;
+  const hotKey = own.keys[0] ?? null;
+  const lane: Lane = hotKey?.lane ?? own;
+  const capacity = capacityOf(queue, lane, hotKey !== null, timeline);
+  const requests = (w: number) => windows[w].requests;
+  const pauses = queue.kind === 'eventloop' ? own.pauseNs : null;
+  const demand = demandOver(lane, pauses, pre, requests);
+  const meanWaitNs = windows.map((_, w) => perArrival(own, own.waitNs, w));
+  const lossShare = windows.map((_, w) => {
+    const n = Math.max(own.arrivals[w], own.waits[w]);
+    return n > 0 ? (own.rejected[w] + own.timedOut[w]) / n : 0;
+  });
+  const utilization = windows.map((window, w) => {
+    if (own.measured) return own.measured[w];
+    if (capacity.servers === null) return null;
+    return lane.busyNs[w] / ((window.endNs - window.startNs) * capacity.servers);
+  });
+  const tops = topWindows(rising);
+  const hottest = hottestInstance(own, capacity, pre, requests);
+  const serviceNs = new Map<number, number>();
+  const n = pre.reduce((sum, w) => sum + requests(w), 0);
+  for (const [other, sums] of lane.serviceNs) {
+    serviceNs.set(other, n > 0 ? pre.reduce((sum, w) => sum + sums[w], 0) / n : 0);
+  }
+  const base = {
+    queue,
+    name: queue.name,
+    kind: queue.kind,
+    series: own,
+    lane,
+    busiestKey: hotKey?.key ?? null,
+    capacity: capacity.servers,
+    capacityFrom: capacity.from,
+    visits: demand.visits,
+    demandNs: demand.demandNs,
+    meanHoldNs: demand.meanHoldNs,
+    utilization,
+    meanWaitNs,
+    lossShare,
+    topWaitNs: Math.max(0, ...tops.map((w) => meanWaitNs[w])),
+    lowWaitNs: mean(lows.map((w) => meanWaitNs[w])),
+    topLoss: Math.max(0, ...tops.map((w) => lossShare[w])),
+    lowLoss: mean(lows.map((w) => lossShare[w])),
+    hottest,
+    serviceNs,
+    hidden: null as HiddenCapacity | null,
+    queueRatio: 0,
+    inflation: 0,
+  };
+  if (queue.kind === 'downstream')
+    return { ...base, ...serverRate(own, demand, frame, baselines, meanWaitNs) };
+  if (queue.kind === 'connection')
+    return { ...base, ...connectionRate(own, demand, frame, capacity, meanWaitNs) };
+  return { ...base, ...ownRate(demand, capacity, hottest) };
+}
+
+interface Rate {
+  readonly saturatesAt: number | null;
+  readonly how: string;
+}
+
+/** R = capacity / D; of the hottest instance where that one is hotter than chance explains. */
+function ownRate(demand: Demand, capacity: Capacity, hottest: QueueModel['hottest']): Rate {
+  if (capacity.servers === null || demand.demandNs <= 0) return UNKNOWN_RATE;
+  const even = capacity.servers / (demand.demandNs / 1e9);
+  if (hottest?.alone) {
+    return { saturatesAt: even / hottest.ratio, how: `capacity / own demand of ${hottest.instance}` };
+  }
+  return { saturatesAt: even, how: 'capacity / own demand' };
+}
+
+/** Rule 3: hidden servers, by the fit where there is one, else by the rate at which completions stay. */
+function serverRate(
+  own: Series,
+  demand: Demand,
+  frame: Frame,
+  baselines: Baselines,
+  meanWaitNs: readonly number[],
+): Rate & Partial<QueueModel> {
+  const { rising, timeline } = frame;
+  const base = own.baseNs ?? 0;
+  const fit = baselines.fits.get(own.queue.index) ?? null;
+  if (base <= 0 || demand.visits <= 0) return UNKNOWN_RATE;
+  const inflation = Math.max(0, ...rising.map((w) => meanWaitNs[w])) / base;
+  const topNs = Math.max(0, ...topWindows(rising).map((w) => meanWaitNs[w]));
+  const queueRatio = fit ? topNs / fit.slopeNs : 0;
+  if (fit && fit.r2 > FIT_R2 && queueRatio > FIT_QUEUE) {
+    return {
+      saturatesAt: fit.servers / ((demand.visits * base) / 1e9),
+      how: `about ${fit.servers} servers, from how calls slow down with the calls in flight`,
+      hidden: fit,
+      queueRatio,
+      inflation,
+      capacity: fit.servers,
+      capacityFrom: 'inferred',
+    };
+  }
+  if (timeline.sampling.kind !== 'none' && inflation > 0.8) {
+    const plateau = rising
+      .filter((w) => meanWaitNs[w] > 0.5 * base)
+      .map((w) => own.completions[w] / timeline.windows[w].seconds)
+      .sort((a, b) => a - b);
+    if (plateau.length >= 2) {
+      return {
+        saturatesAt: plateau[plateau.length >> 1] / demand.visits,
+        how: 'completions stay at this rate while calls slow down',
+        queueRatio,
+        inflation,
+      };
+    }
+  }
+  return { ...UNKNOWN_RATE, queueRatio, inflation };
+}
+
+/** Establishing connections: servers / (visits × cost of one), else the rate of new ones while they slow down. */
+function connectionRate(
+  own: Series,
+  demand: Demand,
+  frame: Frame,
+  capacity: Capacity,
+  meanWaitNs: readonly number[],
+): Rate {
+  const base = own.baseNs ?? 0;
+  if (base <= 0 || demand.visits <= 0) return UNKNOWN_RATE;
+  if (capacity.servers !== null) {
+    return {
+      saturatesAt: capacity.servers / ((demand.visits * base) / 1e9),
+      how: 'capacity / (new connections per request × cost of one)',
+    };
+  }
+  const rates = frame.rising
+    .filter((w) => meanWaitNs[w] > 0.8 * base)
+    .map((w) => own.holds[w] / frame.timeline.windows[w].seconds);
+  if (rates.length === 0) return UNKNOWN_RATE;
+  return { saturatesAt: mean(rates) / demand.visits, how: 'rate of new connections while they slow down' };
+}
+
+function hottestInstance(
+  own: Series,
+  capacity: Capacity,
+  pre: readonly number[],
+  requests: (w: number) => number,
+): QueueModel['hottest'] {
+  const { instances } = own.queue;
+  if (own.queue.scope === 'shared' || instances.length < 2) return null;
+  const shares = own.instances.map((lane, i) => {
+    const demand = demandOver(lane, null, pre, requests);
+    return {
+      instance: instances[i],
+      perServer: demand.demandNs / (capacity.byInstance[i] ?? 1),
+      holds: pre.reduce((s, w) => s + lane.holds[w], 0),
+    };
+  });
+  const average = mean(shares.map((s) => s.perServer));
+  if (average <= 0) return null;
+  const hot = shares.reduce((a, b) => (b.perServer > a.perServer ? b : a));
+  const ratio = hot.perServer / average;
+  const chance = 1 + 3 / Math.sqrt(Math.max(1, hot.holds));
+  return { instance: hot.instance, ratio, alone: ratio > Math.max(HOT_RATIO, chance) };
+}
+
+function mean(values: readonly number[]): number {
+  return values.length > 0 ? values.reduce((a, b) => a + b, 0) / values.length : 0;
+}
+
+const UNKNOWN_RATE: Rate = { saturatesAt: null, how: '' };

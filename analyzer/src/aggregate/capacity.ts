@@ -1,0 +1,79 @@
+import type { Queue } from './activity.ts';
+import type { Lane } from './series.ts';
+import type { Timeline } from './windows.ts';
+
+export interface Capacity {
+  /** Sum over instances; null = unknown. */
+  readonly servers: number | null;
+  readonly byInstance: readonly (number | null)[];
+  readonly from: 'stated' | 'inferred' | 'unknown';
+  /** Set where the stated capacity cannot be right. */
+  readonly contradiction: string | null;
+}
+
+/** Utilisation of a queue of one server beyond this is impossible: it has more servers, or is several queues. */
+const OVERFULL = 1.1;
+
+/**
+ * Servers of a queue: stated, else the most servers seen busy by somebody who had to queue. A row lock has one per
+ * row; without keys a relation's lock counts as one queue only where its holds do not overlap.
+ */
+export function capacityOf(queue: Queue, lane: Lane, keyed: boolean, timeline: Timeline): Capacity {
+  if (queue.kind === 'eventloop') {
+    const byInstance = queue.instances.map(() => 1);
+    return { servers: byInstance.length, byInstance, from: 'stated', contradiction: null };
+  }
+  if (queue.kind === 'downstream') return UNKNOWN;
+  if (queue.kind === 'lock') return lockCapacity(queue, lane, keyed, timeline);
+  let contradiction: string | null = null;
+  let inferred = false;
+  const byInstance = queue.instances.map((_, i) => {
+    const stated = queue.statedCapacity[i];
+    if (stated === null) {
+      inferred = true;
+      return queue.queuedInUse[i] > 0 ? queue.queuedInUse[i] : null;
+    }
+    if (queue.maxInUse[i] > stated) {
+      contradiction = `${queue.name} states capacity ${stated}, yet ${queue.maxInUse[i]} were in use; ${queue.maxInUse[i]} is used`;
+      inferred = true;
+      return queue.maxInUse[i];
+    }
+    return stated;
+  });
+  if (byInstance.length === 0 || byInstance.some((c) => c === null)) {
+    return { servers: null, byInstance, from: 'unknown', contradiction };
+  }
+  const servers = byInstance.reduce<number>((sum, c) => sum + (c ?? 0), 0);
+  return { servers, byInstance, from: inferred ? 'inferred' : 'stated', contradiction };
+}
+
+function lockCapacity(queue: Queue, lane: Lane, keyed: boolean, timeline: Timeline): Capacity {
+  const stated = queue.statedCapacity[0] ?? null;
+  const servers = stated ?? 1;
+  const overfull = timeline.windows.some(
+    (window, w) => lane.busyNs[w] > OVERFULL * servers * (window.endNs - window.startNs),
+  );
+  if (keyed && !overfull)
+    return {
+      servers: 1,
+      byInstance: [1],
+      from: stated === null ? 'inferred' : 'stated',
+      contradiction: null,
+    };
+  if (overfull) {
+    return {
+      ...UNKNOWN,
+      contradiction: keyed
+        ? `holds of one key of ${queue.name} overlap: the key does not name one row`
+        : `holds of ${queue.name} overlap: they are of several rows, and no waitfall.lock.key says which`,
+    };
+  }
+  return {
+    servers,
+    byInstance: [servers],
+    from: stated === null ? 'inferred' : 'stated',
+    contradiction: null,
+  };
+}
+
+const UNKNOWN: Capacity = { servers: null, byInstance: [], from: 'unknown', contradiction: null };

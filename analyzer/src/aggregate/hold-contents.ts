@@ -1,0 +1,208 @@
+import { RESOURCE_EVENT_LOOP, SEGMENTS, WAIT_SEGMENTS } from '@waitfall/instrumentation/conventions';
+import type { Classes, SegmentName } from '../classify/types.ts';
+import type { Piece } from '../partition/types.ts';
+import type { Forest } from '../tree/types.ts';
+import type { Activity, Hold, QueueIndex } from './activity.ts';
+import type { Baselines } from './opaque.ts';
+import { Children } from './pieces.ts';
+import { kindOfSegment } from './queue-kind.ts';
+import type { Requests } from './requests-types.ts';
+import { addTo, lanesOf, type Series } from './series.ts';
+
+/** A stretch of a span that is really something else: how rebuilt waits get into the pieces (official spans only). */
+export interface Overlay {
+  readonly start: number;
+  readonly end: number;
+  readonly segment: SegmentName;
+  /** Index of the queue waited for; -1 for service. */
+  readonly queue: number;
+}
+
+const WAITS = new Set<string>(WAIT_SEGMENTS);
+/** A call of which less lies inside the hold than this share of it began or ended outside. */
+const MOSTLY_INSIDE = 0.5;
+
+/**
+ * Rule 4: what every hold consists of. The partition of the hold's host, cut to the hold: waiting pieces count as
+ * nested waits, pieces of servers as their cost at low load plus the excess, work as service by the event loop.
+ */
+export function addHoldContents(
+  forest: Forest,
+  classes: Classes,
+  requests: Requests,
+  activity: Activity,
+  index: QueueIndex,
+  series: readonly Series[],
+  baselines: Baselines,
+  overlays: ReadonlyMap<number, readonly Overlay[]>,
+): void {
+  const byRequest = new Map<number, Hold[]>();
+  for (const hold of activity.holds) {
+    const list = byRequest.get(hold.request);
+    if (list) list.push(hold);
+    else byRequest.set(hold.request, [hold]);
+  }
+  const windows = series[0]?.holds.length ?? 0;
+  for (const [request, holds] of byRequest) {
+    const w = requests.window[request];
+    if (w < 0) continue;
+    const weight = requests.weight[request];
+    const children = new Children(forest, forest.trees[requests.tree[request]]);
+    const cache = new Map<number, Labelled[]>();
+    for (const hold of holds) {
+      let pieces = cache.get(hold.host);
+      if (!pieces) {
+        pieces = children
+          .piecesUnder(hold.host)
+          .flatMap((piece) => labelled(piece, forest, classes, index, overlays));
+        cache.set(hold.host, pieces);
+      }
+      addOne(hold, pieces, request, w, weight, windows, forest, requests, activity, series, baselines);
+    }
+  }
+}
+
+interface Labelled extends Piece {
+  readonly segment: SegmentName;
+  readonly queue: number;
+}
+
+function labelled(
+  piece: Piece,
+  forest: Forest,
+  classes: Classes,
+  index: QueueIndex,
+  overlays: ReadonlyMap<number, readonly Overlay[]>,
+): Labelled[] {
+  const { row } = piece;
+  const { table } = forest;
+  const segment = SEGMENTS[classes.segment[row]];
+  const service = table.resources[table.resource[row]].service;
+  const resource = classes.resource[row];
+  let queue = -1;
+  if (segment === 'work' || segment === 'runtime_pause') {
+    queue = index.find('eventloop', RESOURCE_EVENT_LOOP, service);
+  } else if (WAITS.has(segment) || segment === 'downstream') {
+    const kind = kindOfSegment(segment);
+    if (resource >= 0 || kind === 'eventloop') {
+      queue = index.find(kind, resource >= 0 ? classes.resources[resource] : RESOURCE_EVENT_LOOP, service);
+    }
+  }
+  const over = overlays.get(row);
+  if (!over) return [{ ...piece, segment, queue }];
+  const out: Labelled[] = [];
+  let at = piece.start;
+  for (const cut of over) {
+    const start = Math.max(cut.start, at);
+    const end = Math.min(cut.end, piece.end);
+    if (end <= start) continue;
+    if (start > at) out.push({ row, start: at, end: start, segment, queue });
+    out.push({ row, start, end, segment: cut.segment, queue: cut.queue });
+    at = end;
+  }
+  if (piece.end > at) out.push({ row, start: at, end: piece.end, segment, queue });
+  return out;
+}
+
+function addOne(
+  hold: Hold,
+  pieces: readonly Labelled[],
+  request: number,
+  w: number,
+  weight: number,
+  windows: number,
+  forest: Forest,
+  requests: Requests,
+  activity: Activity,
+  series: readonly Series[],
+  baselines: Baselines,
+): void {
+  const own = series[hold.queue];
+  const lanes = lanesOf(own, hold);
+  const from = hold.startNs - requests.startNs[request];
+  const to = hold.endNs - requests.startNs[request];
+  /** Index of a call or connection wait to the ns of it inside this hold. */
+  const callNs = new Map<number, number>();
+  const connectNs = new Map<number, number>();
+  for (const piece of pieces) {
+    const ns = Math.min(piece.end, to) - Math.max(piece.start, from);
+    if (ns <= 0) continue;
+    addContent(own, piece, ns * weight, forest, series);
+    const waiting = WAITS.has(piece.segment);
+    if (waiting && piece.segment === 'connection_wait') {
+      const wait = baselines.waitOfRow.get(piece.row);
+      if (wait !== undefined) connectNs.set(wait, (connectNs.get(wait) ?? 0) + ns);
+    } else if (waiting && piece.queue >= 0) {
+      if (piece.queue === hold.queue) continue;
+      for (const lane of lanes) addTo(lane.nestedNs, piece.queue, w, ns * weight, windows);
+    } else if (piece.segment === 'work' && piece.queue >= 0) {
+      for (const lane of lanes) addTo(lane.serviceNs, piece.queue, w, ns * weight, windows);
+    } else if (piece.segment === 'downstream') {
+      const call = callAbove(piece.row, forest, baselines);
+      if (call !== undefined) callNs.set(call, (callNs.get(call) ?? 0) + ns);
+    }
+  }
+  for (const [i, insideNs] of callNs) {
+    const call = activity.calls[i];
+    addServed(lanes, call.queue, insideNs, call.durationNs, baselines.callNs[i], w, weight, windows);
+  }
+  for (const [i, insideNs] of connectNs) {
+    const wait = activity.waits[i];
+    addServed(
+      lanes,
+      wait.queue,
+      insideNs,
+      wait.endNs - wait.startNs,
+      baselines.connectionNs[i],
+      w,
+      weight,
+      windows,
+    );
+  }
+}
+
+/** Splits the time of one call inside a hold into its cost at low load and the (signed) excess. */
+function addServed(
+  lanes: readonly { nestedNs: Map<number, Float64Array>; serviceNs: Map<number, Float64Array> }[],
+  queue: number,
+  insideNs: number,
+  durationNs: number,
+  baseNs: number,
+  w: number,
+  weight: number,
+  windows: number,
+): void {
+  if (insideNs <= MOSTLY_INSIDE * durationNs && durationNs <= baseNs) return;
+  const serviceNs = Math.min(insideNs, baseNs);
+  // A call faster than its mean at low load: negative excess, so that the mean excess there is 0.
+  const faster = insideNs < baseNs && insideNs > 0.9 * durationNs ? baseNs - insideNs : 0;
+  for (const lane of lanes) {
+    addTo(lane.serviceNs, queue, w, serviceNs * weight, windows);
+    addTo(lane.nestedNs, queue, w, (insideNs - serviceNs - faster) * weight, windows);
+  }
+}
+
+function callAbove(row: number, forest: Forest, baselines: Baselines): number | undefined {
+  for (let up = row; up >= 0; up = forest.parent[up]) {
+    const call = baselines.callOfRow.get(up);
+    if (call !== undefined) return call;
+  }
+  return undefined;
+}
+
+/** Names a piece for the composition of a hold: waits by queue, calls by span name. */
+function addContent(
+  own: Series,
+  piece: Labelled,
+  ns: number,
+  forest: Forest,
+  series: readonly Series[],
+): void {
+  const queue = piece.queue >= 0 ? series[piece.queue].queue : null;
+  let what: string = piece.segment;
+  if (WAITS.has(piece.segment)) what = `${piece.segment} ${queue ? queue.name : ''}`.trim();
+  else if (piece.segment === 'downstream') what = forest.table.strings.text(forest.table.name[piece.row]);
+  const entry = own.contents.get(what);
+  if (entry) entry.ns += ns;
+  else own.contents.set(what, { ns, movable: false });
+}

@@ -1,0 +1,104 @@
+import type { ResourceKind } from '../classify/types.ts';
+import type { Queue } from './activity.ts';
+import type { HiddenCapacity } from './opaque.ts';
+import type { Lane, Series } from './series.ts';
+import type { Timeline } from './windows.ts';
+
+/** One queue with everything the verdict rests on. Rates per second, times in ns; null = unknown. */
+export interface QueueModel {
+  readonly queue: Queue;
+  readonly name: string;
+  readonly kind: ResourceKind;
+  readonly series: Series;
+  /** What utilisation and demand are taken from: the busiest row of a lock, else the whole queue. */
+  readonly lane: Lane;
+  readonly busiestKey: string | null;
+  readonly capacity: number | null;
+  readonly capacityFrom: 'stated' | 'inferred' | 'unknown';
+  /** Holds (calls, slices) per request in the windows used for demand. */
+  readonly visits: number;
+  /** Own demand D = visits × (hold − waits nested in it), ns per request. */
+  readonly demandNs: number;
+  readonly meanHoldNs: number;
+  /** R = capacity / D: the rate at which it saturates alone. */
+  readonly saturatesAt: number | null;
+  /** How R was found, for people. */
+  readonly how: string;
+  /** By window. */
+  readonly utilization: readonly (number | null)[];
+  readonly meanWaitNs: readonly number[];
+  /** Failed acquisitions (rejected, timed out) / arrivals, by window. */
+  readonly lossShare: readonly number[];
+  /** Mean wait of the top windows minus that of the low ones; for losses in the same way. */
+  readonly topWaitNs: number;
+  readonly lowWaitNs: number;
+  readonly topLoss: number;
+  readonly lowLoss: number;
+  readonly hottest: { readonly instance: string; readonly ratio: number; readonly alone: boolean } | null;
+  /** Time per request in which this queue's holds were served by another queue (index), ns. */
+  readonly serviceNs: ReadonlyMap<number, number>;
+  readonly hidden: HiddenCapacity | null;
+  /** Hidden servers: mean excess at the top / slope = calls waiting there; whether the fit is trusted. */
+  readonly queueRatio: number;
+  readonly inflation: number;
+}
+
+/** Windows by their part in the estimates; all ascending by rate. */
+export interface Frame {
+  readonly timeline: Timeline;
+  readonly rising: readonly number[];
+  readonly lows: readonly number[];
+  /** Windows from which demand is taken (rule 5). */
+  readonly pre: readonly number[];
+  readonly topRate: number;
+}
+
+/** Rule 3: the windows of low load: the two lowest, and those up to 0.42 of the top rate. */
+export function lowWindows(timeline: Timeline): number[] {
+  const { windows, rising, top } = timeline;
+  const topRate = top < 0 ? 0 : windows[top].arrivalsPerSecond;
+  return rising.filter((w, i) => i < 2 || windows[w].arrivalsPerSecond <= 0.42 * topRate);
+}
+
+/** The last rising windows: what the top looks like. */
+export function topWindows(rising: readonly number[]): readonly number[] {
+  return rising.slice(-3);
+}
+
+/** Mean of a sum per arrival over a set of windows; 0 without arrivals. */
+export function perArrival(series: Series, sums: Float64Array, w: number): number {
+  const n = Math.max(series.arrivals[w], series.waits[w]);
+  return n > 0 ? sums[w] / n : 0;
+}
+
+export interface Demand {
+  readonly demandNs: number;
+  readonly visits: number;
+  readonly meanHoldNs: number;
+}
+
+/** Rule 5: own demand and visits of a lane per request, over some windows. */
+export function demandOver(
+  lane: Lane,
+  pauseNs: Float64Array | null,
+  windows: readonly number[],
+  requests: (w: number) => number,
+): Demand {
+  let n = 0;
+  let visits = 0;
+  let holdNs = 0;
+  let nestedNs = 0;
+  for (const w of windows) {
+    n += requests(w);
+    visits += lane.holds[w];
+    holdNs += lane.holdNs[w];
+    for (const sums of lane.nestedNs.values()) nestedNs += sums[w];
+    if (pauseNs) holdNs += pauseNs[w];
+  }
+  if (n === 0) return { demandNs: 0, visits: 0, meanHoldNs: 0 };
+  return {
+    demandNs: Math.max(0, holdNs - nestedNs) / n,
+    visits: visits / n,
+    meanHoldNs: visits > 0 ? holdNs / visits : 0,
+  };
+}

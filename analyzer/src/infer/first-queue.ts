@@ -1,0 +1,113 @@
+import { DEPTH } from '../aggregate/queue-kind.ts';
+import { type Frame, type QueueModel, topWindows } from '../aggregate/queue-model.ts';
+import { holdParts, isSaturated, maxUtilization, queueing, shareOfHoldGrowth } from './saturation.ts';
+
+/** What rule 7 decided, and by which of its parts. */
+export interface FirstQueue {
+  readonly model: QueueModel;
+  /** Its rate: R, or what it really completed where R says it could not saturate (rule 7a). */
+  readonly rate: number;
+  readonly rule: '7' | '7a' | '7b';
+  /** Other queues as good as this one: within {@link NEAR_TIE} of its rate and driven to it. */
+  readonly nearTies: readonly QueueModel[];
+}
+
+/** Driven to at least this share of R. */
+const DRIVEN = 0.9;
+const USED = 0.75;
+/** Rates this near cannot be told apart. */
+export const NEAR_TIE = 1.15;
+/** Rule 7a. */
+const STRETCHED_FULL = 0.93;
+const BEYOND_TOP = 1.02;
+
+/** Rules 6 and 7. `models` ascending by rate. @returns null when nothing is saturated. */
+export function findFirst(models: readonly QueueModel[], frame: Frame): FirstQueue | null {
+  if (!models.some((model) => isSaturated(model, frame))) return null;
+  const driven = models.filter(
+    (model) =>
+      model.saturatesAt !== null &&
+      frame.topRate >= DRIVEN * model.saturatesAt &&
+      queueing(model, frame) &&
+      (maxUtilization(model, frame) ?? 1) >= USED,
+  );
+  const candidate = driven[0] ?? null;
+  if (candidate === null || candidate.saturatesAt! > 1.05 * frame.topRate) {
+    const stretched = followStretchedHold(models, frame);
+    if (stretched !== null && candidate === null) {
+      return { ...stretched, rule: '7a', nearTies: [] };
+    }
+    if (candidate === null) return null;
+  }
+  const rate = candidate.saturatesAt!;
+  const close = driven.filter((model) => model !== candidate && model.saturatesAt! < NEAR_TIE * rate);
+  const inner = close.find(
+    (model) =>
+      DEPTH[model.kind] < DEPTH[candidate.kind] &&
+      shareOfHoldGrowth(candidate, model, frame.pre, frame.rising.slice(-2), 0.15) > 0.5,
+  );
+  if (inner) {
+    return {
+      model: inner,
+      rate: inner.saturatesAt!,
+      rule: '7b',
+      nearTies: [candidate, ...close.filter((m) => m !== inner)],
+    };
+  }
+  return { model: candidate, rate, rule: '7', nearTies: close };
+}
+
+/**
+ * Rule 7a: nothing can be full by its own demand, yet something is: its hold was stretched. From the innermost full
+ * queue, follow the largest nested growth (> 20 % of a hold that grew > 10 %) to a queue that can be, or to a leaf.
+ */
+function followStretchedHold(
+  models: readonly QueueModel[],
+  frame: Frame,
+): { model: QueueModel; rate: number } | null {
+  const full = models
+    .filter((m) => m.kind !== 'downstream' && (maxUtilization(m, frame) ?? 0) > STRETCHED_FULL)
+    .sort((a, b) => DEPTH[a.kind] - DEPTH[b.kind]);
+  let current = full[0];
+  if (!current) return null;
+  const seen = new Set<QueueModel>();
+  while (
+    !seen.has(current) &&
+    (current.saturatesAt ?? Number.POSITIVE_INFINITY) > BEYOND_TOP * frame.topRate
+  ) {
+    seen.add(current);
+    const next = largestNestedGrowth(current, models, frame, seen);
+    if (next === null) break;
+    current = next;
+  }
+  if (seen.size === 0) return null;
+  let rate = Math.min(current.saturatesAt ?? Number.POSITIVE_INFINITY, frame.topRate);
+  if (current.kind === 'downstream' && current.visits > 0) {
+    const completed = topWindows(frame.rising).map(
+      (w) => current.series.completions[w] / frame.timeline.windows[w].seconds / current.visits,
+    );
+    rate = Math.max(...completed);
+  }
+  return { model: current, rate };
+}
+
+function largestNestedGrowth(
+  outer: QueueModel,
+  models: readonly QueueModel[],
+  frame: Frame,
+  seen: ReadonlySet<QueueModel>,
+): QueueModel | null {
+  const before = holdParts(outer, frame.lows);
+  const after = holdParts(outer, topWindows(frame.rising));
+  const growthNs = after.holdNs - before.holdNs;
+  if (growthNs <= 0.1 * before.holdNs) return null;
+  const ranked = [...after.nestedNs]
+    .map(([queue, ns]) => ({ queue, growth: ns - (before.nestedNs.get(queue) ?? 0) }))
+    .filter(({ growth }) => growth > 0.2 * growthNs)
+    .sort((a, b) => b.growth - a.growth);
+  for (const { queue } of ranked) {
+    const model = models.find((m) => m.queue.index === queue);
+    if (model && !seen.has(model)) return model;
+  }
+  return null;
+}

@@ -1,0 +1,114 @@
+import { type Frame, perArrival, type QueueModel } from '../aggregate/queue-model.ts';
+
+/** Rule 6 thresholds. */
+const WAIT_FACTOR = 1.5;
+const WAIT_NS_PER_REQUEST = 1e5;
+const FULL = 0.9;
+const FULL_SAMPLED = 0.81;
+const SERVER_BELOW_TOP = 0.97;
+/** A queue that loses: this share more of its arrivals is rejected or times out than at low load. */
+const LOSS_GROWTH = 0.02;
+/** A loss system is full earlier than a waiting one: with random arrivals slots are free between bursts. */
+const FULL_LOSING = 0.7;
+
+/** Mean visits per request of the whole queue (not only its busiest row) in the windows demand is taken from. */
+export function queueVisits(model: QueueModel, frame: Frame): number {
+  let n = 0;
+  let arrivals = 0;
+  for (const w of frame.pre) {
+    n += frame.timeline.windows[w].requests;
+    arrivals += model.series.arrivals[w];
+  }
+  return n > 0 ? arrivals / n : 0;
+}
+
+/** Rule 6: waits grow from the low windows to the top ones, by factor and by time per request. */
+export function waitsGrow(model: QueueModel, frame: Frame): boolean {
+  const growthNs = model.topWaitNs - model.lowWaitNs;
+  return (
+    growthNs * queueVisits(model, frame) > WAIT_NS_PER_REQUEST &&
+    model.topWaitNs > WAIT_FACTOR * model.lowWaitNs
+  );
+}
+
+/** Design, "Queueing or losing": a queue without waiting room shows its saturation by losses. */
+export function lossesGrow(model: QueueModel): boolean {
+  return model.topLoss - model.lowLoss > LOSS_GROWTH && model.topLoss > WAIT_FACTOR * model.lowLoss;
+}
+
+export function queueing(model: QueueModel, frame: Frame): boolean {
+  return waitsGrow(model, frame) || lossesGrow(model);
+}
+
+/** Highest utilisation over the rising windows; null when unknown. */
+export function maxUtilization(model: QueueModel, frame: Frame): number | null {
+  let max: number | null = null;
+  for (const w of frame.rising) {
+    const u = model.utilization[w];
+    if (u !== null) max = Math.max(max ?? 0, u);
+  }
+  return max;
+}
+
+/** Rule 6: a queue that grows and is full (servers without holds: driven to their rate). */
+export function isSaturated(model: QueueModel, frame: Frame): boolean {
+  if (!queueing(model, frame)) return false;
+  if (model.kind === 'downstream') {
+    return model.saturatesAt !== null && model.saturatesAt < SERVER_BELOW_TOP * frame.topRate;
+  }
+  const u = maxUtilization(model, frame);
+  if (u === null) return false;
+  if (u >= FULL) return true;
+  if (frame.timeline.sampling.kind !== 'none' && u > FULL_SAMPLED) return true;
+  return lossesGrow(model) && u >= FULL_LOSING;
+}
+
+/** Hold of a queue per visit over some windows, and the waits nested in it by queue, ns. */
+export interface HoldParts {
+  readonly holdNs: number;
+  readonly waitNs: number;
+  readonly nestedNs: ReadonlyMap<number, number>;
+}
+
+export function holdParts(model: QueueModel, windows: readonly number[]): HoldParts {
+  const { series } = model;
+  let holds = 0;
+  let holdNs = 0;
+  let arrivals = 0;
+  let waitNs = 0;
+  const nested = new Map<number, number>();
+  for (const w of windows) {
+    holds += series.holds[w];
+    holdNs += series.holdNs[w];
+    arrivals += Math.max(series.arrivals[w], series.waits[w]);
+    waitNs += series.waitNs[w];
+    for (const [queue, sums] of series.nestedNs) nested.set(queue, (nested.get(queue) ?? 0) + sums[w]);
+  }
+  for (const [queue, ns] of nested) nested.set(queue, holds > 0 ? ns / holds : 0);
+  return {
+    holdNs: holds > 0 ? holdNs / holds : 0,
+    waitNs: arrivals > 0 ? waitNs / arrivals : 0,
+    nestedNs: nested,
+  };
+}
+
+/** Share of the growth of `outer`'s hold, between two sets of windows, that is waiting on `inner`; 0 when it did not grow. */
+export function shareOfHoldGrowth(
+  outer: QueueModel,
+  inner: QueueModel,
+  from: readonly number[],
+  to: readonly number[],
+  leastGrowth: number,
+): number {
+  const before = holdParts(outer, from);
+  const after = holdParts(outer, to);
+  const growthNs = after.holdNs - before.holdNs;
+  if (growthNs <= leastGrowth * before.holdNs || growthNs <= 0) return 0;
+  const queue = inner.queue.index;
+  return ((after.nestedNs.get(queue) ?? 0) - (before.nestedNs.get(queue) ?? 0)) / growthNs;
+}
+
+/** Mean wait per arrival in one window (exported for tables). */
+export function meanWait(model: QueueModel, w: number): number {
+  return perArrival(model.series, model.series.waitNs, w);
+}
