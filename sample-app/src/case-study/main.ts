@@ -1,0 +1,147 @@
+/**
+ * The case study: puts the sign-up service under a growing load, variant by variant, and lets the analyzer say
+ * from the service's own spans which queue filled first. `--help` lists the options.
+ */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { generatorWarnings } from '../load/format.ts';
+import { manifestHash, plannedSeconds, readManifest } from '../load/manifest.ts';
+import { type Database, openDatabase } from '../postgres/database.ts';
+import { VARIANTS, type VariantName } from '../service/variants.ts';
+import { waitfall } from './analyzer.ts';
+import { Children } from './children.ts';
+import { type CaseStudyOptions, HELP, readOptions, UsageError } from './options.ts';
+import { ProgressDisplay, TABLE_HEADER } from './progress.ts';
+import { runVariant, type VariantRun } from './run-variant.ts';
+
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+const EXIT_INTERRUPTED = 130;
+
+const startedMs = Date.now();
+/** npm changes to the folder of the package; the user stands elsewhere. */
+const workingDirectory = process.env['INIT_CWD'] ?? process.cwd();
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function saySeconds(text: string): void {
+  say(`[${((Date.now() - startedMs) / 1000).toFixed(0).padStart(3)} s] ${text}`);
+}
+
+/** Fulfilled when the user, or the death of the npm that started us, wants the run to end. */
+const interrupted = new Promise<string>((resolve) => {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve(signal));
+  const parent = process.ppid;
+  // npm passes a signal to its shell, and not every shell passes it on to us.
+  if (process.env['npm_lifecycle_event']) {
+    setInterval(() => process.ppid !== parent && resolve('npm ended'), 500).unref();
+  }
+});
+
+async function runOne(
+  options: CaseStudyOptions,
+  variant: VariantName,
+  database: Database,
+  children: Children,
+): Promise<VariantRun> {
+  const manifest = await readManifest(options.manifestPath);
+  const stamp = new Date().toISOString().slice(0, 19).replaceAll(':', '-');
+  const directory = resolve(workingDirectory, options.runs, `${stamp}-${variant}`);
+  await mkdir(directory, { recursive: true });
+  say('');
+  saySeconds(`${variant}: ${VARIANTS[variant].title}`);
+  saySeconds(
+    `load "${manifest.name}" (${manifestHash(manifest)}), ${plannedSeconds(manifest)} s, into ${shown(directory)}`,
+  );
+  say(TABLE_HEADER);
+  const display = new ProgressDisplay(process.stdout);
+  const run = await runVariant({
+    variant,
+    manifest,
+    directory,
+    database,
+    children,
+    registrations: options.registrations,
+    stock: options.stock,
+    onMessage: (message, sample) => display.show(message, sample),
+  });
+  for (const warning of generatorWarnings(run.load.steps)) say(`  warning: ${warning}`);
+  for (const { name, holds, detail } of run.invariants)
+    say(`  ${holds ? 'holds ' : 'BROKEN'}  ${name} (${detail})`);
+  return run;
+}
+
+/** Lets the analyzer judge a run. @returns its text report, or null where it gave none. */
+async function report(run: VariantRun): Promise<string | null> {
+  const json = await waitfall(['report', run.directory, '--format', 'json']);
+  if (json.exitCode === 0) await writeFile(join(run.directory, 'report.json'), json.output);
+  const text = await waitfall(['report', run.directory]);
+  if (text.exitCode !== 0) {
+    say(
+      `  the analyzer gave no report (exit code ${text.exitCode}): npx waitfall report ${shown(run.directory)}`,
+    );
+    return null;
+  }
+  await writeFile(join(run.directory, 'report.txt'), text.output);
+  return text.output;
+}
+
+function shown(directory: string): string {
+  return relative(workingDirectory, directory) || '.';
+}
+
+async function caseStudy(
+  options: CaseStudyOptions,
+  children: Children,
+  opened: Database[],
+): Promise<boolean> {
+  const existing = process.env['DATABASE_URL'];
+  saySeconds(existing ? 'using the PostgreSQL server of DATABASE_URL' : 'starting PostgreSQL');
+  const database = await openDatabase(existing);
+  opened.push(database);
+  const runs: VariantRun[] = [];
+  let sound = true;
+  for (const variant of options.variants) {
+    const run = await runOne(options, variant, database, children);
+    runs.push(run);
+    saySeconds('reading the traces');
+    const text = await report(run);
+    if (text !== null) say(`\n${text}`);
+    sound &&= text !== null && run.invariants.every((invariant) => invariant.holds);
+  }
+  say('\nLook closer:');
+  for (const run of runs) say(`  npx waitfall ${shown(run.directory)}`);
+  return sound;
+}
+
+async function main(): Promise<number> {
+  const options = readOptions(process.argv.slice(2), workingDirectory);
+  if (options === null) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const children = new Children();
+  const opened: Database[] = [];
+  const work = caseStudy(options, children, opened);
+  // A run that is given up fails in its own time; nobody waits for it any more.
+  work.catch(() => {});
+  try {
+    const end = await Promise.race([work, interrupted]);
+    if (typeof end === 'boolean') return end ? 0 : EXIT_FAILED;
+    say(`\n${end}: stopping what was started`);
+    return EXIT_INTERRUPTED;
+  } finally {
+    await children.stopAll();
+    await Promise.all(opened.map((database) => database.close()));
+    saySeconds('everything that was started is stopped');
+  }
+}
+
+try {
+  process.exit(await main());
+} catch (error) {
+  process.stderr.write(`${error instanceof UsageError ? error.message : (error as Error).stack}\n`);
+  process.exit(error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED);
+}

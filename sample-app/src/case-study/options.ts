@@ -1,0 +1,84 @@
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { VARIANT_NAMES, type VariantName, variantNamed } from '../service/variants.ts';
+
+export interface CaseStudyOptions {
+  readonly variants: readonly VariantName[];
+  readonly manifestPath: string;
+  readonly quick: boolean;
+  readonly registrations: number;
+  readonly stock: number;
+  /** Folder that the run directories are made in. */
+  readonly runs: string;
+}
+
+export const HELP = `usage: npm run case-study -- [options]
+
+  --quick             the short form, under 90 seconds
+  --variants LIST     names separated by commas, or "all": ${VARIANT_NAMES.join(', ')}
+                      (default: before,after)
+  --manifest FILE     another load than that of the case study
+  --registrations N   registrations in the table before the load (default 100000)
+  --stock N           stock of each campaign (default 1000000)
+  --out DIR           where the run directories are made (default: runs)
+  --help              this text
+
+DATABASE_URL: an existing PostgreSQL server to use instead of one of our own, in schemas that are dropped at the end.
+`;
+
+/** Thrown for a command line that makes no sense; the message says what to change. */
+export class UsageError extends Error {}
+
+/** @returns the options of the command line, or null when only the help was asked for. */
+export function readOptions(args: readonly string[], workingDirectory: string): CaseStudyOptions | null {
+  const { values } = parse(args);
+  if (values.help) return null;
+  const quick = values.quick ?? false;
+  const manifest = quick ? 'quick.yaml' : 'case-study.yaml';
+  return {
+    quick,
+    variants: variantsOf(values.variants ?? 'before,after'),
+    manifestPath: values.manifest ?? fileURLToPath(new URL(`../../manifests/${manifest}`, import.meta.url)),
+    registrations: wholeNumber('--registrations', values.registrations ?? '100000'),
+    stock: wholeNumber('--stock', values.stock ?? '1000000'),
+    runs: values.out ?? `${workingDirectory}/runs`,
+  };
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        quick: { type: 'boolean' },
+        variants: { type: 'string' },
+        manifest: { type: 'string' },
+        registrations: { type: 'string' },
+        stock: { type: 'string' },
+        out: { type: 'string' },
+        help: { type: 'boolean' },
+      },
+    });
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+function variantsOf(list: string): VariantName[] {
+  if (list === 'all') return VARIANT_NAMES;
+  return list.split(',').map((name) => {
+    try {
+      variantNamed(name.trim());
+    } catch (error) {
+      throw new UsageError((error as Error).message);
+    }
+    return name.trim() as VariantName;
+  });
+}
+
+function wholeNumber(option: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 0)
+    throw new UsageError(`${option} wants a whole number, not "${text}"`);
+  return value;
+}

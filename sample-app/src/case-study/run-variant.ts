@@ -1,0 +1,201 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { cpus, release, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import type { LinkReady } from '../link/main.ts';
+import type { Invariant, LoadFile } from '../load/load-file.ts';
+import type { LoadMessage } from '../load/main.ts';
+import { type LoadManifest, manifestHash } from '../load/manifest.ts';
+import type { Database } from '../postgres/database.ts';
+import type { ServiceReady } from '../service/main.ts';
+import { createTables } from '../service/schema.ts';
+import type { StatsAnswer } from '../service/stats.ts';
+import { VARIANTS, type VariantName } from '../service/variants.ts';
+import type { Children } from './children.ts';
+import { checkInvariants } from './invariants.ts';
+import { Monitor, readStats, type Sample } from './monitor.ts';
+
+/** Bandwidth of each connection between service and database, in each direction. */
+export const LINK_MBIT_PER_SECOND = 20;
+
+/** How long the queues and the outbox may take to empty after the last answer. */
+const DRAIN_MS = 30_000;
+
+export interface VariantRun {
+  readonly variant: VariantName;
+  readonly directory: string;
+  readonly load: LoadFile;
+  readonly invariants: readonly Invariant[];
+  readonly samples: readonly Sample[];
+}
+
+export interface RunOptions {
+  readonly variant: VariantName;
+  readonly manifest: LoadManifest;
+  /** Exists and is empty. */
+  readonly directory: string;
+  readonly database: Database;
+  readonly children: Children;
+  readonly registrations: number;
+  readonly stock: number;
+  readonly onMessage: (message: LoadMessage, last: Sample | null) => void;
+}
+
+/** Runs one variant of the service under the load. @returns what was measured; all of it lies in the directory. */
+export async function runVariant(options: RunOptions): Promise<VariantRun> {
+  const { variant, manifest, directory, database, children, registrations, stock } = options;
+  const { config, throughLink, title } = VARIANTS[variant];
+  const databaseUrl = await database.createSchema(variant);
+  const preloaded = await prepare(databaseUrl, registrations, stock, config.stockRows);
+
+  const pids: Record<string, number> = {};
+  if (database.pid !== null) pids['db'] = database.pid;
+  const linked = throughLink ? await startLink(children, databaseUrl) : null;
+  if (linked) pids['link'] = linked.pid;
+  const service = await children.start<ServiceReady>(
+    'service',
+    new URL('../service/main.ts', import.meta.url),
+    {
+      nodeOptions: ['--import', import.meta.resolve('@waitfall/instrumentation/register')],
+      env: {
+        DATABASE_URL: linked?.url ?? databaseUrl,
+        PORT: '0',
+        SIGNUP_VARIANT: variant,
+        OTEL_SERVICE_NAME: 'signup',
+        WAITFALL_TRACE_FILE: join(directory, 'traces.jsonl'),
+      },
+    },
+  );
+  pids['app'] = service.child.pid!;
+  const worker =
+    config.audit === 'outbox'
+      ? await children.start('outbox worker', new URL('../worker/main.ts', import.meta.url), {
+          env: { DATABASE_URL: databaseUrl, AUDIT_BYTES: String(config.auditBytes) },
+        })
+      : null;
+  if (worker) pids['worker'] = worker.child.pid!;
+
+  const url = `http://127.0.0.1:${service.ready.port}`;
+  await writeJson(join(directory, 'manifest.json'), {
+    variant,
+    title,
+    workload: { hash: manifestHash(manifest), ...manifest },
+    service: config,
+    link: throughLink ? { mbitPerSecond: LINK_MBIT_PER_SECOND, per: 'connection and direction' } : null,
+    data: { registrations, stockPerCampaign: stock },
+    machine: {
+      node: process.version,
+      postgres: await serverVersion(databaseUrl),
+      system: `${process.platform} ${release()}`,
+      cpu: cpus()[0]?.model ?? null,
+      cores: cpus().length,
+      memoryBytes: totalmem(),
+    },
+  });
+  const monitor = new Monitor(url, pids, join(directory, 'resources.jsonl'));
+  try {
+    await runLoad(options, url, pids, monitor);
+    const stats = await drain(url);
+    await monitor.stop();
+    // The service is stopped before the data is checked: what it still wanted to write is then written or lost.
+    await children.stop(service.child);
+    if (worker) await children.stop(worker.child);
+    const invariants = await checkInvariants({
+      databaseUrl,
+      preloaded,
+      stock,
+      auditParts: config.audit === 'outbox' ? 1 : config.auditRows,
+      stats,
+    });
+    const load = await addInvariants(join(directory, 'load.json'), invariants);
+    await writeJson(join(directory, 'invariants.json'), load.invariants);
+    return { variant, directory, load, invariants: load.invariants, samples: monitor.samples };
+  } finally {
+    await monitor.stop();
+    if (linked) await children.stop(linked.child);
+  }
+}
+
+async function prepare(
+  url: string,
+  registrations: number,
+  stock: number,
+  stockRows: number,
+): Promise<number> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await createTables(client, { registrations, stock, stockRows });
+  } finally {
+    await client.end();
+  }
+}
+
+async function startLink(children: Children, databaseUrl: string) {
+  const url = new URL(databaseUrl);
+  const { child, ready } = await children.start<LinkReady>(
+    'link',
+    new URL('../link/main.ts', import.meta.url),
+    {
+      args: [url.hostname, url.port || '5432', String(LINK_MBIT_PER_SECOND)],
+    },
+  );
+  url.hostname = '127.0.0.1';
+  url.port = String(ready.port);
+  return { child, pid: child.pid!, url: url.href };
+}
+
+async function serverVersion(url: string): Promise<string> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query<{ server_version: string }>('SHOW server_version');
+  await client.end();
+  return rows[0]!.server_version;
+}
+
+async function runLoad(
+  options: RunOptions,
+  url: string,
+  pids: Readonly<Record<string, number>>,
+  monitor: Monitor,
+): Promise<void> {
+  const manifestPath = join(options.directory, 'workload.json');
+  await writeJson(manifestPath, options.manifest);
+  const watch = Object.entries(pids).flatMap(([name, pid]) => ['--watch', `${name}=${pid}`]);
+  const generator = options.children.spawn('load generator', new URL('../load/main.ts', import.meta.url), {
+    args: ['--manifest', manifestPath, '--url', url, '--out', options.directory, ...watch],
+  });
+  generator.on('message', (message: LoadMessage) => options.onMessage(message, monitor.last));
+  await new Promise<void>((resolve, reject) => {
+    generator.once('exit', (code, signal) => {
+      if (code === 0) resolve();
+      else reject(new Error(`the load generator ended with ${signal ?? `exit code ${code}`}`));
+    });
+  });
+}
+
+/** Waits until nobody waits any more. @returns the last state seen, whether quiet or not. */
+async function drain(url: string): Promise<StatsAnswer | null> {
+  const deadline = Date.now() + DRAIN_MS;
+  for (;;) {
+    const stats = await readStats(url);
+    const busy =
+      stats === null ||
+      stats.active + stats.waiting + stats.pool.inUse + stats.pool.waiting > 0 ||
+      (stats.outbox?.rows ?? 0) > 0;
+    if (!busy || Date.now() > deadline) return stats;
+    await sleep(100);
+  }
+}
+
+async function addInvariants(path: string, invariants: readonly Invariant[]): Promise<LoadFile> {
+  const load = JSON.parse(await readFile(path, 'utf8')) as LoadFile;
+  const merged = { ...load, invariants: [...load.invariants, ...invariants] };
+  await writeJson(path, merged);
+  return merged;
+}
+
+async function writeJson(path: string, value: unknown): Promise<void> {
+  await writeFile(path, `${JSON.stringify(value, null, 2)}\n`);
+}

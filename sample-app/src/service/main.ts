@@ -1,0 +1,80 @@
+/**
+ * The sign-up service.
+ *
+ *   DATABASE_URL=… node --import @waitfall/instrumentation/register src/service/main.ts
+ *
+ * PORT (default: a free one), SIGNUP_VARIANT (default `before`), SIGNUP_CONFIG (JSON with values that replace
+ * those of the variant).
+ */
+import type { AddressInfo } from 'node:net';
+import pg from 'pg';
+import { createApp } from './app.ts';
+import { type OutboxState, readOutbox } from './stats.ts';
+import { type ServiceConfig, variantNamed } from './variants.ts';
+
+/** What the process tells its parent once it listens, when there is one. */
+export interface ServiceReady {
+  readonly port: number;
+}
+
+const { DATABASE_URL, PORT, SIGNUP_VARIANT, SIGNUP_CONFIG } = process.env;
+if (!DATABASE_URL)
+  throw new Error('DATABASE_URL is not set: the service needs the URL of a PostgreSQL database');
+const config: ServiceConfig = {
+  ...variantNamed(SIGNUP_VARIANT ?? 'before').config,
+  ...(JSON.parse(SIGNUP_CONFIG ?? '{}') as Partial<ServiceConfig>),
+};
+
+const pool = new pg.Pool({
+  connectionString: DATABASE_URL,
+  application_name: 'signup',
+  max: config.poolMax,
+  min: config.poolMax,
+  idleTimeoutMillis: 0,
+});
+// An idle connection that breaks is replaced at the next request; without a listener it would end the process.
+pool.on('error', (error) => console.error(`idle database connection lost: ${error.message}`));
+
+/** Opens all connections before the first request: a run measures queues, not the first connects. */
+async function openConnections(): Promise<void> {
+  const clients = await Promise.all(Array.from({ length: config.poolMax }, () => pool.connect()));
+  for (const client of clients) client.release();
+}
+
+/** A connection of its own for `/stats`, where there is an outbox to look at. */
+async function outboxReader(): Promise<() => Promise<OutboxState | null>> {
+  if (config.audit !== 'outbox') return async () => null;
+  const client = new pg.Client({ connectionString: DATABASE_URL, application_name: 'signup-stats' });
+  client.on('error', (error) => console.error(`connection of /stats lost: ${error.message}`));
+  await client.connect();
+  return () => readOutbox(client);
+}
+
+await openConnections();
+const server = createApp(config, pool, await outboxReader()).listen(
+  Number(PORT ?? 0),
+  '127.0.0.1',
+  4096,
+  () => {
+    const ready: ServiceReady = { port: (server.address() as AddressInfo).port };
+    if (process.send) process.send(ready);
+    else console.log(`listening on http://127.0.0.1:${ready.port}`);
+  },
+);
+server.keepAliveTimeout = 60_000;
+
+let ending = false;
+function end(): void {
+  if (ending) return;
+  ending = true;
+  server.close(async () => {
+    await pool.end();
+    process.exit(0);
+  });
+  server.closeIdleConnections();
+  // Requests that are still open after this are given up.
+  setTimeout(() => process.exit(0), 3_000).unref();
+}
+process.on('SIGTERM', end);
+process.on('SIGINT', end);
+process.on('disconnect', () => process.exit(0));
