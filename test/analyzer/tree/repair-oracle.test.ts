@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { startUnixNano } from '../../../analyzer/src/model/span-table.ts';
+import { repairTrees } from '../../../analyzer/src/tree/repair.ts';
+import { type Forest, STATE } from '../../../analyzer/src/tree/types.ts';
+import { anySpans, orderlySpans } from './generate.ts';
+import { type NaiveForest, type NaiveSpan, naiveRepair } from './oracle.ts';
+import { type TestSpan, tableOf } from './spans.ts';
+
+const STATE_NAMES = ['tree', 'dropped', 'quarantined', 'hold', 'detached'];
+
+/** What both sides say about every row, in one shape. */
+function describeForest(forest: Forest): unknown {
+  const rows = Array.from(forest.state, (state, row) => {
+    const tree = forest.trees[forest.treeOf[row]];
+    const placed = state === STATE.inTree || state === STATE.detached || state === STATE.hold;
+    const origin = startUnixNano(forest.table, tree?.root ?? row);
+    return {
+      state: STATE_NAMES[state],
+      parent: placed ? forest.parent[row] : -1,
+      root: tree?.root ?? -1,
+      start: placed ? origin + BigInt(forest.start[row]) : null,
+      end: placed ? origin + BigInt(forest.end[row]) : null,
+    };
+  });
+  const roots = forest.trees.map(({ root, kind, missingParent }) => ({ root, kind, missingParent }));
+  const { skew, ...counters } = forest.counters;
+  return { rows, roots: roots.sort((a, b) => a.root - b.root), counters, skew };
+}
+
+function describeNaive({ spans, counters, moves }: NaiveForest): unknown {
+  const rootOf = (span: NaiveSpan): NaiveSpan => (span.parent === null ? span : rootOf(span.parent));
+  const rows = spans.map((span) => {
+    const placed = span.state === 'tree' || span.state === 'detached' || span.state === 'hold';
+    const root = placed ? rootOf(span) : null;
+    return {
+      state: span.state,
+      parent: placed ? (span.parent?.row ?? -1) : -1,
+      root: root === null || root.state !== 'tree' ? -1 : root.row,
+      start: placed ? span.start : null,
+      end: placed ? span.cutEnd : null,
+    };
+  });
+  const roots = spans
+    .filter((span) => span.state === 'tree' && span.parent === null)
+    .map((span) => ({
+      root: span.row,
+      kind: span.rootKind,
+      missingParent: span.rootKind === 'orphan' ? span.missing : '',
+    }));
+  return { rows, roots, counters, skew: skewTable(moves) };
+}
+
+function skewTable(moves: NaiveForest['moves']): unknown {
+  const keys = [...new Set(moves.map(({ from, to }) => JSON.stringify([from, to])))].sort();
+  return keys.map((key) => {
+    const [from, to] = JSON.parse(key);
+    const offsets = moves.filter((m) => m.from === from && m.to === to).map((m) => Number(m.offset));
+    offsets.sort((a, b) => a - b);
+    return { from, to, count: offsets.length, medianOffsetNs: offsets[(offsets.length - 1) >> 1] };
+  });
+}
+
+/** What the generated inputs met, to see that no rule is left out. */
+const met = new Map<string, number>();
+
+function check(spans: TestSpan[], tolerance: number, keepClocks: boolean): void {
+  const table = tableOf(spans);
+  const forest = repairTrees(table, { toleranceNs: tolerance, keepClocks });
+  const naive = naiveRepair(spans, table, BigInt(tolerance), keepClocks);
+  assert.deepEqual(describeForest(forest), describeNaive(naive));
+  const count = (what: string, n: number): Map<string, number> => met.set(what, (met.get(what) ?? 0) + n);
+  for (const [what, n] of Object.entries(naive.counters)) count(what, Number(n));
+  count('moved', naive.moves.length);
+  count('holds', forest.holds.length);
+  for (const tree of forest.trees) count(`${tree.kind} root`, 1);
+}
+
+test('repair equals a naive restatement of the rules on inputs with every fault', () => {
+  met.clear();
+  fc.assert(fc.property(anySpans, fc.constantFrom(0, 3), fc.boolean(), check), { numRuns: 3000 });
+  assert.equal(met.size, 16);
+  for (const [what, n] of met) assert.ok(n > 20, `the inputs met only ${n} of: ${what}`);
+});
+
+test('repair equals a naive restatement of the rules on whole trees', () => {
+  fc.assert(fc.property(orderlySpans, fc.constantFrom(0, 3), fc.boolean(), check), { numRuns: 1500 });
+});
