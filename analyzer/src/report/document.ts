@@ -35,6 +35,8 @@ export interface Column {
   readonly align: 'left' | 'right';
   /** Left out first where the medium is too narrow: the highest number goes first; 0 or absent stays. */
   readonly spare?: number;
+  /** Cells a name keeps before other columns are left out for it. */
+  readonly least?: number;
 }
 
 export function paragraph(text: string): Block {

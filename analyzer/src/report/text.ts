@@ -41,15 +41,17 @@ export function renderText(document: Document, style: TextStyle = PLAIN): string
 
 const INDENT = '  ';
 /** A name keeps at least this much of itself before numeric columns are left out for it. */
-const NAME_CELLS = 22;
+const NAME_CELLS = 34;
 const GAP = 2;
 
 function table(block: Table, style: TextStyle): string[] {
   const cells = block.rows.map((row) => row.map((cell) => safe(cell, style)));
   const titles = block.columns.map((column) => safe(column.title, style));
-  const natural = block.columns.map((_, c) =>
-    Math.max(width(titles[c]), ...cells.map((row) => width(row[c]))),
-  );
+  const natural = block.columns.map((_, c) => {
+    const widest = cells.reduce((most, row) => Math.max(most, width(row[c])), 0);
+    // A column without content is not shown; tables without rows keep their titles.
+    return widest === 0 && cells.length > 0 ? 0 : Math.max(width(titles[c]), widest);
+  });
   const room = style.columns - INDENT.length;
   const { shown, widths } = fitColumns(block.columns, natural, room);
   const draw = (row: readonly string[]) =>
@@ -70,9 +72,10 @@ function fitColumns(
   room: number,
 ): { shown: number[]; widths: number[] } {
   const widths = [...natural];
-  let shown = columns.map((_, c) => c);
+  let shown = columns.map((_, c) => c).filter((c) => natural[c] > 0);
   const names = shown.filter((c) => columns[c].align === 'left');
-  const least = (c: number) => (names.includes(c) ? Math.min(natural[c], NAME_CELLS) : natural[c]);
+  const least = (c: number) =>
+    names.includes(c) ? Math.min(natural[c], columns[c].least ?? NAME_CELLS) : natural[c];
   const total = (of: (c: number) => number) =>
     shown.reduce((sum, c) => sum + of(c), 0) + GAP * (shown.length - 1);
   while (total(least) > room) {

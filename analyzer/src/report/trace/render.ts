@@ -16,7 +16,7 @@ import { LETTERS, strip } from './strip.ts';
 const MOST_ROWS = 120;
 /** Pieces listed, the longest ones. */
 const MOST_PIECES = 24;
-const BAR_CELLS = 24;
+const BAR_CELLS = 20;
 const MOST_DEPTH = 12;
 
 /** @returns every tree of a trace (index into the table's trace ids) as waterfall, partition strip and pieces. */
@@ -56,7 +56,7 @@ function treeSections(analysis: Analysis, tree: Tree, index: number, style: Text
     },
     ...section('', [
       length === 0 ? null : { type: 'line', text: `  ${strip(pieces, segmentOf, length, cells)}` },
-      length === 0 ? null : paragraph(`  ${legend(pieces, segmentOf)}`),
+      length === 0 ? null : paragraph(`${legend(pieces, segmentOf)}`),
     ]),
     ...section('Who owned each moment', [pieceTable(analysis, pieces, length)]),
     ...section('Holds and blockers', [
@@ -91,10 +91,10 @@ function waterfall(rows: readonly WaterfallRow[], length: number): Block {
   return {
     type: 'table',
     columns: [
-      { title: 'span', align: 'left' },
+      { title: 'span', align: 'left', least: 24 },
       { title: 'service', align: 'left', spare: 3 },
-      { title: '', align: 'left', spare: 1 },
-      { title: 'from', align: 'right', spare: 2 },
+      { title: '', align: 'left', spare: 2 },
+      { title: 'from', align: 'right', spare: 1 },
       { title: 'took', align: 'right' },
       { title: 'own', align: 'right' },
       { title: 'segment', align: 'left', spare: 4 },
@@ -137,9 +137,9 @@ function barOf({ startNs, endNs }: WaterfallRow, length: number): string {
 
 function legend(pieces: readonly Piece[], segmentOf: (row: number) => number): string {
   const present = new Set(pieces.map((piece) => segmentOf(piece.row)));
-  return SEGMENTS.map((segment, i) => (present.has(i) ? `${LETTERS[i]} ${segment}` : ''))
+  return SEGMENTS.map((segment, i) => (present.has(i) ? `${LETTERS[i]}=${segment}` : ''))
     .filter((text) => text !== '')
-    .join('  ');
+    .join(' ');
 }
 
 function pieceTable({ forest, classes }: Analysis, pieces: readonly Piece[], length: number): Block | null {
@@ -157,7 +157,7 @@ function pieceTable({ forest, classes }: Analysis, pieces: readonly Piece[], len
       { title: 'for', align: 'right' },
       { title: 'share', align: 'right' },
       { title: 'part', align: 'left' },
-      { title: 'span', align: 'left', spare: 1 },
+      { title: 'span', align: 'left', spare: 1, least: 16 },
     ],
     rows: pieces
       .filter((_, i) => kept.has(i))
