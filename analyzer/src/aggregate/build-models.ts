@@ -9,6 +9,7 @@ import {
   type QueueModel,
   topWindows,
 } from './queue-model.ts';
+import { FLAT } from './resource-rows.ts';
 import type { Lane, Series } from './series.ts';
 import type { Timeline } from './windows.ts';
 
@@ -80,7 +81,19 @@ function modelOf(own: Series, frame: Frame, baselines: Baselines): QueueModel {
   for (const [other, sums] of lane.serviceNs) {
     serviceNs.set(other, n > 0 ? pre.reduce((sum, w) => sum + sums[w], 0) / n : 0);
   }
+  const holdOver = (set: readonly number[]) => {
+    let holds = 0;
+    let ns = 0;
+    for (const w of set) {
+      holds += own.holds[w];
+      ns += own.holdNs[w];
+    }
+    return holds > 0 && rising.length > 1 ? ns / holds : null;
+  };
   const base = {
+    ...flatness(lane, pauses, pre, requests),
+    lowHoldNs: holdOver(lows),
+    topHoldNs: holdOver(tops),
     queue,
     name: queue.name,
     kind: queue.kind,
@@ -110,6 +123,34 @@ function modelOf(own: Series, frame: Frame, baselines: Baselines): QueueModel {
   if (queue.kind === 'connection')
     return { ...base, ...connectionRate(own, demand, frame, capacity, meanWaitNs) };
   return { ...base, ...ownRate(demand, capacity, hottest) };
+}
+
+/** Fewer holds than this in a window make its mean a matter of chance. */
+const FEWEST_HOLDS = 15;
+
+/** Own demand by window; flat when the upper windows below the knee cost at most 15 % more or less than the lower. */
+function flatness(
+  lane: Lane,
+  pauses: Float64Array | null,
+  pre: readonly number[],
+  requests: (w: number) => number,
+): Pick<QueueModel, 'demandByWindow' | 'demandFlat' | 'demandRatio' | 'visitsRatio'> {
+  const demandByWindow = pre
+    .filter((w) => lane.holds[w] >= FEWEST_HOLDS)
+    .map((window) => ({ window, ...demandOver(lane, pauses, [window], requests) }));
+  const used = demandByWindow.map(({ window }) => window);
+  if (used.length < 2) return { demandByWindow, demandFlat: null, demandRatio: null, visitsRatio: null };
+  const half = Math.ceil(used.length / 2);
+  const low = demandOver(lane, pauses, used.slice(0, half), requests);
+  const high = demandOver(lane, pauses, used.slice(-half), requests);
+  if (low.demandNs <= 0) return { demandByWindow, demandFlat: null, demandRatio: null, visitsRatio: null };
+  const demandRatio = high.demandNs / low.demandNs;
+  return {
+    demandByWindow,
+    demandFlat: Math.abs(demandRatio - 1) <= FLAT,
+    demandRatio,
+    visitsRatio: low.visits > 0 ? high.visits / low.visits : null,
+  };
 }
 
 interface Rate {

@@ -20,6 +20,17 @@ export interface QueueModel {
   /** Own demand D = visits × (hold − waits nested in it), ns per request. */
   readonly demandNs: number;
   readonly meanHoldNs: number;
+  /** Own demand by window below the knee, ns per request: what flatness is judged on. */
+  readonly demandByWindow: readonly {
+    readonly window: number;
+    readonly demandNs: number;
+    readonly visits: number;
+  }[];
+  /** Whether own demand stays within 15 % below the knee; null with fewer than two such windows. */
+  readonly demandFlat: boolean | null;
+  /** Own demand in the highest windows below the knee / in the lowest; null likewise. */
+  readonly demandRatio: number | null;
+  readonly visitsRatio: number | null;
   /** R = capacity / D: the rate at which it saturates alone. */
   readonly saturatesAt: number | null;
   /** How R was found, for people. */
@@ -32,6 +43,9 @@ export interface QueueModel {
   /** Mean wait of the top windows minus that of the low ones; for losses in the same way. */
   readonly topWaitNs: number;
   readonly lowWaitNs: number;
+  /** Mean hold in the low and in the top windows; null without holds there or with a single window. */
+  readonly lowHoldNs: number | null;
+  readonly topHoldNs: number | null;
   readonly topLoss: number;
   readonly lowLoss: number;
   readonly hottest: { readonly instance: string; readonly ratio: number; readonly alone: boolean } | null;

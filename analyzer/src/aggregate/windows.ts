@@ -1,3 +1,4 @@
+import { InFlight } from './in-flight.ts';
 import type { Span } from './intervals.ts';
 import { windowAt } from './intervals.ts';
 import type { LoadPlan, LoadStep } from './load-plan.ts';
@@ -27,6 +28,7 @@ export interface Timeline {
   readonly sampling: Sampling;
   readonly plan: LoadPlan | null;
   readonly notes: readonly string[];
+  readonly inFlight: InFlight;
 }
 
 /**
@@ -59,17 +61,9 @@ export function layOutWindows(requests: Requests, given: LoadPlan | null): Timel
   for (let w = 0; w < windows.length; w++) {
     if (top < 0 || windows[w].arrivalsPerSecond >= windows[top].arrivalsPerSecond) top = w;
   }
-  return { windows, top, rising: risingWindows(requests, windows, top), sampling, plan, notes };
-}
-
-/** Requests in flight (weighted) at a time; ns relative to the origin. */
-export function inFlightAt(requests: Requests, timeNs: number): number {
-  let inFlight = 0;
-  for (let i = 0; i < requests.count; i++) {
-    if (requests.startNs[i] >= timeNs) break;
-    if (requests.startNs[i] + requests.durationNs[i] >= timeNs) inFlight += requests.weight[i];
-  }
-  return inFlight;
+  const inFlight = new InFlight(requests);
+  const rising = risingWindows(requests, windows, top, inFlight);
+  return { windows, top, rising, sampling, plan, notes, inFlight };
 }
 
 function usablePlan(requests: Requests, plan: LoadPlan, notes: string[]): LoadPlan | null {
@@ -154,18 +148,23 @@ const INHERITED = 2;
  * Rule 1: windows up to the highest rate. A later one counts too when it began without a backlog of the windows
  * before it. Warm-up is left out where at least three others remain.
  */
-function risingWindows(requests: Requests, windows: readonly Window[], top: number): number[] {
+function risingWindows(
+  requests: Requests,
+  windows: readonly Window[],
+  top: number,
+  inFlight: InFlight,
+): number[] {
   const chosen: number[] = [];
   for (let w = 0; w < windows.length; w++) {
     if (windows[w].requests === 0 || windows[w].phase === 'recovery') continue;
-    if (w <= top || startsClean(requests, windows[w], w)) chosen.push(w);
+    if (w <= top || startsClean(requests, windows[w], w, inFlight)) chosen.push(w);
   }
   const warm = chosen.filter((w) => windows[w].phase !== 'warmup');
   const used = warm.length >= 3 ? warm : chosen;
   return used.sort((a, b) => windows[a].arrivalsPerSecond - windows[b].arrivalsPerSecond || a - b);
 }
 
-function startsClean(requests: Requests, window: Window, index: number): boolean {
+function startsClean(requests: Requests, window: Window, index: number, inFlight: InFlight): boolean {
   // The first two thirds may still be busy with what was inherited.
   const fromNs = window.endNs - (window.endNs - window.startNs) / 3;
   let timeNs = 0;
@@ -176,5 +175,5 @@ function startsClean(requests: Requests, window: Window, index: number): boolean
   }
   // Little: what these requests keep in flight themselves.
   const own = timeNs / (window.endNs - fromNs);
-  return inFlightAt(requests, window.startNs) <= INHERITED * own + 3;
+  return inFlight.at(window.startNs) <= INHERITED * own + 3;
 }

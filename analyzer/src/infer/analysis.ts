@@ -1,11 +1,28 @@
-import type { LoadPlan } from '../aggregate/load-plan.ts';
+import { collectActivity } from '../aggregate/activity.ts';
+import { buildModels } from '../aggregate/build-models.ts';
+import { type Parts, partsOf } from '../aggregate/groups.ts';
+import { addHoldContents } from '../aggregate/hold-contents.ts';
+import { type LoadPlan, parseLoadPlan } from '../aggregate/load-plan.ts';
+import { measureOpaque } from '../aggregate/opaque.ts';
+import { lowWindows } from '../aggregate/queue-model.ts';
+import { recoveryOf } from '../aggregate/recovery.ts';
+import { collectRequests } from '../aggregate/requests.ts';
 import type { Requests } from '../aggregate/requests-types.ts';
+import { resourceRows } from '../aggregate/resource-rows.ts';
+import { sumSeries } from '../aggregate/series.ts';
 import type { Recovery, ResourceRow, WindowRow } from '../aggregate/types.ts';
 import type { Sampling } from '../aggregate/weights.ts';
+import { windowRows } from '../aggregate/window-rows.ts';
+import { layOutWindows } from '../aggregate/windows.ts';
+import { classify } from '../classify/classify.ts';
+import type { Rules } from '../classify/rules.ts';
 import type { Classes } from '../classify/types.ts';
 import type { Input } from '../model/input.ts';
+import { partition } from '../partition/partition.ts';
 import type { Partition } from '../partition/types.ts';
+import { DEFAULT_REPAIR, repairTrees } from '../tree/repair.ts';
 import type { Forest } from '../tree/types.ts';
+import { infer } from './index.ts';
 import type { Objective } from './objective.ts';
 import type { Statement, Verdict } from './types.ts';
 
@@ -13,6 +30,8 @@ export interface AnalyzeOptions {
   /** Overrun that is clamped instead of examined, ns. Default 1 ms. */
   readonly toleranceNs?: number;
   readonly keepClocks?: boolean;
+  /** `--rules`: what spans of other instrumentations mean. */
+  readonly rules?: Rules;
   /** Parsed content of `--load`; default: the only load plan found in the input. */
   readonly loadPlan?: unknown;
   /** Changes to predict, as `lock:campaign hold x0.25`. */
@@ -31,6 +50,7 @@ export interface Analysis {
   readonly partition: Partition;
   readonly classes: Classes;
   readonly requests: Requests;
+  readonly parts: Parts;
   readonly plan: LoadPlan | null;
   readonly sampling: Sampling;
   readonly windows: readonly WindowRow[];
@@ -45,6 +65,56 @@ export interface Analysis {
  * Repairs the trees, cuts them into segments, classifies them, builds windows and the resource table, and infers
  * the first saturating queue. Pure: the same input gives the same answer.
  */
-export function analyze(_input: Input, _options: AnalyzeOptions = {}): Analysis {
-  throw new Error('analyze: not assembled yet');
+export function analyze(input: Input, options: AnalyzeOptions = {}): Analysis {
+  const forest = repairTrees(input.table, {
+    toleranceNs: options.toleranceNs ?? DEFAULT_REPAIR.toleranceNs,
+    keepClocks: options.keepClocks ?? DEFAULT_REPAIR.keepClocks,
+  });
+  const parted = partition(forest);
+  const classes = classify(input.table, forest, options.rules);
+  const requests = collectRequests(forest, classes, options);
+  const parts = partsOf(forest, classes, parted);
+  const given = choosePlan(input, options);
+  const timeline = layOutWindows(requests, given.plan);
+  const { activity, index } = collectActivity(forest, parted, classes, requests);
+  const series = sumSeries(activity, requests, timeline);
+  const lows = lowWindows(timeline);
+  const baselines = measureOpaque(activity, series, requests, timeline, lows);
+  addHoldContents(forest, classes, requests, activity, index, series, baselines, new Map());
+  const { models, frame } = buildModels(series, timeline, baselines);
+  const windows = windowRows(requests, parts, timeline, activity);
+  const verdict = infer({ models, frame, requests, rows: windows });
+  return {
+    input,
+    forest,
+    partition: parted,
+    classes,
+    requests,
+    parts,
+    plan: timeline.plan,
+    sampling: timeline.sampling,
+    windows,
+    resources: resourceRows(models, timeline),
+    recovery: recoveryOf(requests, timeline, verdict.kneePerSecond),
+    verdict,
+    notes: [...given.notes, ...timeline.notes].map((text) => ({ id: 'load-plan', text })),
+  };
+}
+
+/** The plan of the options, else the only one of the input. */
+function choosePlan(
+  input: Input,
+  options: AnalyzeOptions,
+): { plan: LoadPlan | null; notes: readonly string[] } {
+  if (options.loadPlan !== undefined) return parseLoadPlan(options.loadPlan);
+  if (input.loadPlans.length === 0) return { plan: null, notes: [] };
+  if (input.loadPlans.length > 1) {
+    const paths = input.loadPlans.map(({ path }) => path).join(', ');
+    return {
+      plan: null,
+      notes: [`several load plans were found (${paths}); none was used, choose one with --load`],
+    };
+  }
+  const [{ path, content }] = input.loadPlans;
+  return parseLoadPlan(content, path);
 }

@@ -1,0 +1,95 @@
+import { REQUEST_OUTCOMES } from '../classify/types.ts';
+import type { Activity } from './activity.ts';
+import { type Parts, requestGroup } from './groups.ts';
+import type { InFlight } from './in-flight.ts';
+import { windowAt } from './intervals.ts';
+import type { Requests } from './requests-types.ts';
+import type { WindowRow } from './types.ts';
+import type { Timeline } from './windows.ts';
+
+/** Points of a window at which the backlog is looked at. */
+const SAMPLES = 24;
+/** A backlog that grows by this many standard deviations of its own noise is growing. */
+const NOISE = 4;
+const GROWTH_OF_ENTERED = 0.05;
+
+/** One row a window, with its accounting (in flight at the start + entered − left = in flight at the end). */
+export function windowRows(
+  requests: Requests,
+  parts: Parts,
+  timeline: Timeline,
+  activity: Activity,
+): WindowRow[] {
+  const { windows } = timeline;
+  const members: number[][] = windows.map(() => []);
+  const left = new Float64Array(windows.length);
+  const leftGood = new Float64Array(windows.length);
+  const success = REQUEST_OUTCOMES.indexOf('success');
+  for (let i = 0; i < requests.count; i++) {
+    if (requests.window[i] >= 0) members[requests.window[i]].push(i);
+    const end = windowAt(windows, requests.startNs[i] + requests.durationNs[i]);
+    if (end < 0) continue;
+    left[end] += requests.weight[i];
+    if (requests.outcome[i] === success) leftGood[end] += requests.weight[i];
+  }
+  const started = admissions(activity, requests, timeline);
+  return windows.map((window, w): WindowRow => {
+    const group = requestGroup(requests, parts, members[w]);
+    const inFlightStart = timeline.inFlight.at(window.startNs);
+    return {
+      startUnixNano: requests.originUnixNano + BigInt(Math.round(window.startNs)),
+      endUnixNano: requests.originUnixNano + BigInt(Math.round(window.endNs)),
+      phase: window.phase,
+      plannedPerSecond: window.step?.arrivalsPerSecond ?? null,
+      receivedPerSecond: window.requests / window.seconds,
+      startedPerSecond: started === null ? null : started[w] / window.seconds,
+      completedPerSecond: left[w] / window.seconds,
+      goodputPerSecond: leftGood[w] / window.seconds,
+      byOutcome: group.byOutcome,
+      latencyNs: group.latencyNs,
+      goodLatencyNs: group.goodLatencyNs,
+      stable: isStable(timeline.inFlight, window.startNs, window.endNs, window.requests),
+      segments: group.segments,
+      accounting: {
+        inFlightStart: Math.round(inFlightStart),
+        entered: Math.round(window.requests),
+        left: Math.round(left[w]),
+        inFlightEnd: Math.round(inFlightStart + window.requests - left[w]),
+      },
+    };
+  });
+}
+
+/** Admission slots taken, by window; null where no admission queue is known. */
+function admissions(activity: Activity, requests: Requests, timeline: Timeline): Float64Array | null {
+  const known = new Set(activity.queues.filter((q) => q.kind === 'admission').map((q) => q.index));
+  const taken = activity.holds.filter((hold) => known.has(hold.queue));
+  if (taken.length === 0) return null;
+  const sums = new Float64Array(timeline.windows.length);
+  for (const hold of taken) {
+    const w = windowAt(timeline.windows, hold.startNs);
+    if (w >= 0) sums[w] += requests.weight[hold.request];
+  }
+  return sums;
+}
+
+/**
+ * Whether the backlog stays: the least-squares slope of requests in flight over the window, times its length, is
+ * within four times the noise √(mean in flight) and below 5 % of the arrivals. null with fewer than 20 arrivals.
+ */
+function isStable(backlog: InFlight, startNs: number, endNs: number, entered: number): boolean | null {
+  if (entered < 20) return null;
+  const step = (endNs - startNs) / SAMPLES;
+  let sum = 0;
+  let slope = 0;
+  let spread = 0;
+  for (let s = 0; s < SAMPLES; s++) {
+    const inFlight = backlog.at(startNs + (s + 0.5) * step);
+    const x = s - (SAMPLES - 1) / 2;
+    sum += inFlight;
+    slope += x * inFlight;
+    spread += x * x;
+  }
+  const growth = (slope / spread) * SAMPLES;
+  return growth <= Math.max(NOISE * Math.sqrt(Math.max(1, sum / SAMPLES)), GROWTH_OF_ENTERED * entered);
+}
