@@ -1,0 +1,83 @@
+import { Text, Transform, useApp, useInput, useWindowSize } from 'ink';
+import { useMemo, useReducer, useRef } from 'react';
+import { Data } from './data.ts';
+import { draw } from './frame.ts';
+import { keysOf } from './input-keys.ts';
+import { plain } from './line.ts';
+import { type Effect, press, settle } from './press.ts';
+import type { Session } from './session.ts';
+import { initialState } from './state.ts';
+import { paint, type Theme } from './theme.ts';
+
+export interface AppProps {
+  readonly session: Session;
+  readonly theme: Theme;
+  /** The command line that shows the same, for `Y`. */
+  readonly command: string;
+  /** Does what a key asks of the world; @returns a line for the reader, if any. */
+  readonly perform: (effect: Effect, view: string) => Promise<string>;
+  readonly suspend: (suspend: (callback: () => Promise<void>) => Promise<void>) => void;
+}
+
+/**
+ * The whole terminal application: keys go into the reducer, its state is drawn as finished lines. Ink measures a
+ * blank text of the same size and the lines are put in its place, so that it never has to measure ours.
+ */
+export function App({ session, theme, command, perform, suspend }: AppProps) {
+  const { exit, suspendTerminal } = useApp();
+  const { columns, rows } = useWindowSize();
+  const [, repaint] = useReducer((n: number) => n + 1, 0);
+  const data = useMemo(() => new Data(session, repaint), [session]);
+  const state = useRef(initialState(session));
+  state.current = settle(state.current, data);
+  const drawn = draw(state.current, data, columns, rows, theme);
+
+  useInput((input, key) => {
+    if (key.ctrl && input === 'z') {
+      suspend(suspendTerminal);
+      return;
+    }
+    // One read may carry several keys ("jjj" over a slow line): every one of them is obeyed.
+    for (const name of keysOf(input, key)) {
+      const now = draw(state.current, data, columns, rows, theme);
+      const result = press(state.current, name, { data, list: now.list, copy: now.copy, command });
+      state.current = settle(result.state, data);
+      for (const effect of result.effects) {
+        if (effect.kind === 'quit') {
+          exit();
+          return;
+        }
+        perform(effect, state.current.stack.at(-1)!.view).then(
+          (message) => {
+            const changes =
+              effect.kind === 'whatIf' ? [...state.current.changes, message] : state.current.changes;
+            state.current = { ...state.current, message, changes };
+            repaint();
+          },
+          (error: unknown) => {
+            state.current = {
+              ...state.current,
+              message: error instanceof Error ? error.message : String(error),
+            };
+            repaint();
+          },
+        );
+      }
+    }
+    repaint();
+  });
+
+  const painted = drawn.lines.map((line) => paint(line, theme));
+  const blank = useMemo(
+    () => Array.from({ length: Math.max(1, rows - 1) }, () => ' '.repeat(columns)).join('\n'),
+    [columns, rows],
+  );
+  return (
+    <Transform
+      transform={(_, index) => painted[index] ?? ''}
+      accessibilityLabel={drawn.lines.map(plain).join('\n')}
+    >
+      <Text>{blank}</Text>
+    </Transform>
+  );
+}

@@ -1,0 +1,81 @@
+import { writeFileSync } from 'node:fs';
+import { render } from 'ink';
+import { rate } from '../report/units.ts';
+import { App } from './App.tsx';
+import { detectTheme, type Wishes } from './caps.ts';
+import type { Session } from './session.ts';
+
+export interface TuiOptions extends Wishes {
+  readonly command: string;
+  /** Writes the report for `o`; @returns the name of the file. */
+  readonly save: (view: string) => string;
+}
+
+/** Leaves whatever state the terminal may be in: synchronized output, alternate screen, hidden cursor, paste mode. */
+const RESTORE = '\u001b[?2026l\u001b[?1049l\u001b[?25h\u001b[?2004l';
+
+/** @returns true when the screens can be used here: both ends are terminals and nobody reads the screen aloud. */
+export function canOpen(): boolean {
+  return (
+    process.stdin.isTTY === true &&
+    process.stdout.isTTY === true &&
+    process.env['INK_SCREEN_READER'] !== 'true'
+  );
+}
+
+/** Opens the terminal UI. @returns when the reader has quit. */
+export async function openTui(session: Session, options: TuiOptions): Promise<void> {
+  const theme = detectTheme(process.env, true, options);
+  const app = render(
+    <App
+      session={session}
+      theme={theme}
+      command={options.command}
+      perform={async (effect, view) => {
+        if (effect.kind === 'copy') {
+          process.stdout.write(`\u001b]52;c;${Buffer.from(effect.text).toString('base64')}\u0007`);
+          return `sent to the terminal's clipboard: ${effect.text}`;
+        }
+        if (effect.kind === 'save') return `written to ${options.save(view)}`;
+        if (effect.kind !== 'whatIf') return '';
+        const answer = await session.whatIf(effect.change);
+        const range = answer.kneePerSecond;
+        const knee = range ? `knee ${rate(range.low)} to ${rate(range.high)}` : answer.text;
+        return `${answer.change}: ${knee}${answer.next ? `, then ${answer.next.resource}` : ''}`;
+      }}
+      suspend={(suspendTerminal) => {
+        void suspendTerminal(stopUntilContinued);
+      }}
+    />,
+    {
+      alternateScreen: true,
+      maxFps: 60,
+      exitOnCtrlC: true,
+      interactive: true,
+      patchConsole: false,
+      incrementalRendering: Boolean(process.env['SSH_CONNECTION']),
+    },
+  );
+  const onError = (error: unknown): void => {
+    app.unmount();
+    writeFileSync(process.stdout.fd, RESTORE);
+    console.error(`waitfall stopped: ${error instanceof Error ? error.message : String(error)}`);
+    process.exit(70);
+  };
+  process.once('uncaughtException', onError);
+  try {
+    await app.waitUntilExit();
+  } finally {
+    process.off('uncaughtException', onError);
+  }
+}
+
+/** Raw mode swallows Ctrl-Z, so the process stops itself; the timer keeps it alive until the shell continues it. */
+async function stopUntilContinued(): Promise<void> {
+  const keepAlive = setInterval(() => {}, 60_000);
+  await new Promise<void>((resolve) => {
+    process.once('SIGCONT', () => resolve());
+    process.kill(process.pid, 'SIGSTOP');
+  });
+  clearInterval(keepAlive);
+}

@@ -1,0 +1,28 @@
+import type { Key } from 'ink';
+
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/** @returns the names of the keys in one input event, as the key table spells them. */
+export function keysOf(input: string, key: Partial<Key>): string[] {
+  if (key.upArrow) return ['up'];
+  if (key.downArrow) return ['down'];
+  if (key.leftArrow) return ['left'];
+  if (key.rightArrow) return ['right'];
+  if (key.pageUp) return ['pageUp'];
+  if (key.pageDown) return ['pageDown'];
+  if (key.home) return ['home'];
+  if (key.end) return ['end'];
+  if (key.escape) return ['escape'];
+  if (key.tab) return ['tab'];
+  if (key.backspace || key.delete) return ['backspace'];
+  if (key.return && input.length <= 1) return ['enter'];
+  if (key.ctrl || key.meta) return [];
+  const names: string[] = [];
+  for (const { segment } of graphemes.segment(input)) {
+    if (segment === '\r' || segment === '\n' || segment === '\r\n') names.push('enter');
+    else if (segment === '\u007f' || segment === '\b') names.push('backspace');
+    else if (segment === '\t') names.push('tab');
+    else if (segment >= ' ') names.push(segment);
+  }
+  return names;
+}
