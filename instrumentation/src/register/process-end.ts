@@ -23,9 +23,11 @@ export function flushAtEnd(end: EndOfProcess): void {
   });
   for (const signal of SIGNALS) {
     const onSignal = () => {
+      // Counted now: a handler set with once() is gone by the time the flush has ended.
+      const serviceDecides = process.listenerCount(signal) > 1;
       end.flushSync();
       const finish = () => {
-        if (process.listenerCount(signal) > 1) return;
+        if (serviceDecides) return;
         process.removeListener(signal, onSignal);
         process.kill(process.pid, signal);
       };
