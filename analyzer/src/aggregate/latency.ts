@@ -5,7 +5,7 @@ import type { Latency } from './types.ts';
  * Rank of a percentile by the nearest-rank rule: ceil(p × n / 100), 1-based.
  *
  * The percentile is given in thousandths of a percent, an integer, and multiplied before the division:
- * 0.95 × 20 in doubles is 19.000000000000004 once divided first, and would name the wrong value.
+ * 0.07 × 100 in doubles is 7.000000000000001 and would name the eighth of 100 values.
  */
 export function nearestRank(milliPercent: number, n: number): number {
   return Math.max(1, Math.ceil((milliPercent * n) / 100_000));

@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { VERSION } from '../report/version.ts';
 import type { ReportFlags } from './commands/report.ts';
+import type { SizeFlags } from './commands/size.ts';
 import { addCommonOptions, type CommonFlags } from './options.ts';
 
 /** Ran to its end: the exit code of whichever command was chosen. */
@@ -86,6 +87,24 @@ ${EXIT_CODES}`,
   addCommonOptions(trace).action(async (id: string, inputs: string[], flags: CommonFlags) => {
     const { traceCommand } = await import('./commands/trace.ts');
     outcome.exitCode = await traceCommand(id, inputs, flags);
+  });
+
+  const size = command('size', 'print how many servers each queue needs at a rate')
+    .argument('[inputs...]', INPUTS)
+    .addOption(new Option('--rate <rate>', 'requests per second to size for').makeOptionMandatory())
+    .addOption(new Option('--wait <duration>', 'mean wait that is acceptable').makeOptionMandatory())
+    .addHelpText(
+      'after',
+      `
+Prints the rule of thumb (rate x hold x 1.5 to 2) beside the size Erlang C gives.
+
+Example:
+  waitfall size run/ --rate 200 --wait 5ms
+${EXIT_CODES}`,
+    );
+  addCommonOptions(size).action(async (inputs: string[], flags: SizeFlags) => {
+    const { sizeCommand } = await import('./commands/size.ts');
+    outcome.exitCode = await sizeCommand(inputs, flags);
   });
   return program;
 }
