@@ -35,7 +35,7 @@ export function flushAtEnd(end: EndOfProcess): void {
         finish();
         return;
       }
-      const giveUp = new Promise((resolve) => setTimeout(resolve, ASYNC_LIMIT_MS));
+      const giveUp = new Promise((resolve) => setTimeout(resolve, ASYNC_LIMIT_MS).unref());
       void Promise.race([end.flush().catch(() => {}), giveUp]).then(finish);
     };
     process.on(signal, onSignal);
