@@ -2,15 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readInputs } from '../../analyzer/src/read/index.ts';
 import { skipWithoutCollector as skip } from './support/binary.ts';
-import { startCollector } from './support/collector.ts';
+import { NO_MEMORY, startCollector } from './support/collector.ts';
 import { subfolder, testFolder } from './support/spans-of.ts';
 import { makeTraffic, send, spanCount } from './support/traffic.ts';
-
-/** Less than the process needs for itself, so that the limiter refuses everything from its first check on. */
-const NO_MEMORY = [
-  'processors::memory_limiter::limit_mib: 6',
-  'processors::memory_limiter::spike_limit_mib: 3',
-];
 
 test('a collector short of memory refuses, says so, and counts it', { skip }, async (t) => {
   const out = subfolder(testFolder(t), 'out');

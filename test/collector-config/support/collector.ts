@@ -27,6 +27,12 @@ export interface RunningCollector {
   kill(): Promise<void>;
 }
 
+/** Overrides: less memory than the process needs for itself, so that the limiter refuses everything after its first check. */
+export const NO_MEMORY: readonly string[] = [
+  'processors::memory_limiter::limit_mib: 6',
+  'processors::memory_limiter::spike_limit_mib: 3',
+];
+
 /** Starts a collector on free loopback ports and waits until it takes data. */
 export async function startCollector(options: CollectorOptions): Promise<RunningCollector> {
   const [grpc, http, telemetry, health] = await freePorts(4);
