@@ -5,8 +5,8 @@
  * has it. Only the link is emulated; the bytes on it are real.
  */
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer } from 'node:net';
-import { shape } from './shaper.ts';
+import type { AddressInfo } from 'node:net';
+import { createLink } from './shaper.ts';
 
 /** What the process tells its parent once it listens. */
 export interface LinkReady {
@@ -19,13 +19,7 @@ if (!host || !Number(port) || !(bytesPerMs > 0)) {
   throw new Error('usage: link/main.ts HOST PORT MBIT_PER_SECOND');
 }
 
-const server = createServer((near) => {
-  const far = connect({ host, port: Number(port) });
-  near.setNoDelay(true);
-  far.setNoDelay(true);
-  shape(near, far, bytesPerMs);
-  shape(far, near, bytesPerMs);
-}).listen(0, '127.0.0.1');
+const server = createLink(host, Number(port), bytesPerMs).listen(0, '127.0.0.1');
 await once(server, 'listening');
 const ready: LinkReady = { port: (server.address() as AddressInfo).port };
 if (process.send) process.send(ready);

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 
 /** Below this a timer costs more than the delay it would make; the time still counts against the bandwidth. */
 const IMMEDIATE_MS = 0.4;
@@ -16,7 +16,7 @@ interface Piece {
  * Carries bytes from one socket to another as a line of `bytesPerMs` would: each piece arrives when its last
  * byte is through, one after the other. No bytes are changed, dropped or reordered.
  */
-export function shape(from: Socket, to: Socket, bytesPerMs: number): void {
+function shape(from: Socket, to: Socket, bytesPerMs: number): void {
   const queue: Piece[] = [];
   let queuedBytes = 0;
   let lineFreeMs = 0;
@@ -51,5 +51,20 @@ export function shape(from: Socket, to: Socket, bytesPerMs: number): void {
     if (ended) return;
     if (timer) clearTimeout(timer);
     to.destroy();
+  });
+}
+
+/**
+ * @returns a server, not yet listening, that passes each of its connections on to `host:port` with that
+ * bandwidth in each direction.
+ */
+export function createLink(host: string, port: number, bytesPerMs: number): Server {
+  // Half-open: one side may have said all it has to say while the other still answers.
+  return createServer({ allowHalfOpen: true }, (near) => {
+    const far = connect({ host, port, allowHalfOpen: true });
+    near.setNoDelay(true);
+    far.setNoDelay(true);
+    shape(near, far, bytesPerMs);
+    shape(far, near, bytesPerMs);
   });
 }
