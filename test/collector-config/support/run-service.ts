@@ -31,6 +31,8 @@ export async function startService(otlpEndpoint: string, traceFile: string): Pro
         PATH: process.env['PATH'],
         OTEL_SERVICE_NAME: 'small',
         OTEL_EXPORTER_OTLP_ENDPOINT: otlpEndpoint,
+        // Without the host detector, whose host.id may come after so short a service has ended.
+        OTEL_NODE_RESOURCE_DETECTORS: 'env,process,serviceinstance',
         OTEL_BSP_SCHEDULE_DELAY: '200',
         OTEL_EXPORTER_OTLP_TIMEOUT: '2000',
         WAITFALL_TRACE_FILE: traceFile,
