@@ -71,8 +71,8 @@ export function demands(scenario: Scenario): Demand[] {
         let hold = 0;
         if (kind === 'pg' && churn > 0) {
           add(connectResource(scenario, step.pool), weight * churn, handshake.meanNs * drift);
-          hold += churn * (handshake.meanNs * drift + cpu.callback.meanNs);
-          turn(weight * churn, cpu.callback.meanNs);
+          hold += churn * (handshake.meanNs * drift + cpu.resume.meanNs);
+          turn(weight * churn, cpu.resume.meanNs);
         }
         hold += walk(step.body, weight, step.pool);
         add(poolResource(scenario, step.pool), weight, hold);

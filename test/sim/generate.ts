@@ -115,14 +115,17 @@ function service(seed: number, attempt: number, target: Target, shape: Shape, ti
       : {}),
   });
   const body: Step[] = [statement('BEGIN', '', 0.2)];
-  if (random.chance(0.4)) body.push(statement('SELECT', 'account', random.logBetween(0.3, 2)));
+  if (random.chance(0.4) || target === 'pool-a') {
+    body.push(statement('SELECT', 'account', random.logBetween(0.3, 2)));
+  }
   body.push(statement('UPDATE', 'campaign', random.logBetween(0.3, 1.5), 0));
   body.push(statement('INSERT', 'signup', random.logBetween(0.3, 2)));
   if (random.chance(0.6)) body.push(statement('INSERT', 'audit_log', random.logBetween(0.5, 6)));
   body.push(statement('COMMIT', '', random.logBetween(0.4, 2)));
   if (random.chance(0.12)) body.splice(1, 0, call('POST /score'));
   const signup: Step[] = [{ do: 'transaction', pool: POOL_A, body }];
-  if (random.chance(0.6) || target === 'downstream') signup.unshift(call('GET /risk'));
+  if (random.chance(0.6) || target === 'downstream' || target === 'admission')
+    signup.unshift(call('GET /risk'));
   if (random.chance(0.5)) signup.splice(1, 0, { do: 'cpu', cost: cost(random.logBetween(0.1, 1)) });
   if (random.chance(0.15)) {
     signup.push({
@@ -192,6 +195,7 @@ function service(seed: number, attempt: number, target: Target, shape: Shape, ti
     cpu: {
       receive: cost(random.logBetween(0.1, 0.8)),
       callback: cost(random.logBetween(0.02, 0.1)),
+      resume: constant(random.between(0.02, 0.06) * MS),
       respond: cost(random.logBetween(0.1, 0.6)),
     },
     pauses: random.chance(0.25)
@@ -229,10 +233,35 @@ function service(seed: number, attempt: number, target: Target, shape: Shape, ti
     Number.POSITIVE_INFINITY;
   const demand = (resource: string): number =>
     demands(scenario).find((d) => d.queue.resource === resource)?.ownNs ?? 0;
+  /** Makes holds so long that this many servers are all busy at the knee, by one operation that fills them. */
+  const fill = (resource: string, servers: number, matches: (step: Step) => boolean): void => {
+    const missing = (servers * 1e9) / knee - demand(resource);
+    const base = demand(resource);
+    scenario = scaleWhere(scenario, matches, 2);
+    const perUnit = demand(resource) - base;
+    scenario = scaleWhere(scenario, matches, Math.max(0.1, 1 + missing / perUnit) / 2);
+  };
   const loopFactor = rate('eventloop') / wanted('eventloop', target === 'eventloop', 1.3, 5);
   scenario = scaleCpu(scenario, loopFactor);
   const lockFactor = rate('lock:campaign') / wanted('lock', target === 'lock', 1.4, 5);
   scenario = scaleLocked(scenario, Math.min(8, Math.max(0.1, lockFactor)));
+  if (target === 'pool-a') {
+    fill(
+      'pg-pool:signup',
+      3 + random.below(14),
+      (step) => step.do === 'statement' && step.table === 'account',
+    );
+  }
+  if (target === 'pool-b') {
+    fill(
+      'pg-pool:report',
+      3 + random.below(14),
+      (step) => step.do === 'statement' && ['orders', 'events', 'totals'].includes(step.table),
+    );
+  }
+  if (target === 'admission') {
+    fill('http.server', 5 + random.below(40), (step) => step.do === 'call');
+  }
   scenario = {
     ...scenario,
     servers: scenario.servers.map((server, i) => {
@@ -245,9 +274,10 @@ function service(seed: number, attempt: number, target: Target, shape: Shape, ti
       };
     }),
   };
-  if (usesRisk) {
+  if (usesRisk && target !== 'admission') {
     const at = wanted('downstream', target === 'downstream', 1.4, 4);
-    scenario = scaleCalls(scenario, Math.min(3, Math.max(0.3, rate('risk-api:443') / at)));
+    const factor = Math.min(3, Math.max(0.3, rate('risk-api:443') / at));
+    scenario = scaleWhere(scenario, (step) => step.do === 'call', factor);
   }
   scenario = {
     ...scenario,
@@ -263,12 +293,14 @@ function service(seed: number, attempt: number, target: Target, shape: Shape, ti
     pools: scenario.pools.map((p, i) => {
       const targeted = (target === 'pool-a' && i === POOL_A) || (target === 'pool-b' && i === POOL_B);
       const at = wanted('pool', targeted, 1.4, 4);
-      return { ...p, size: Math.max(2, Math.round((demand(poolResource(scenario, i)) * at) / 1e9)) };
+      const size = Math.round((demand(poolResource(scenario, i)) * at) / 1e9);
+      return { ...p, size: Math.max(targeted ? 2 : 4 + random.below(7), size) };
     }),
   };
   if (scenario.admission) {
     const at = wanted('admission', target === 'admission', shape === 'loss' ? 2.2 : 1.6, 5);
-    const slots = Math.max(2, Math.round((demand('http.server') * at) / 1e9));
+    const least = target === 'admission' ? 3 : 12 + random.below(50);
+    const slots = Math.max(least, Math.round((demand('http.server') * at) / 1e9));
     scenario = { ...scenario, admission: { ...scenario.admission, slots } };
   }
   return scenario;
@@ -297,46 +329,34 @@ function mapSteps(steps: readonly Step[], change: (step: Step) => Step): Step[] 
 }
 
 function scaleCpu(scenario: Scenario, factor: number): Scenario {
-  const { receive, callback, respond } = scenario.cpu;
-  return {
-    ...scenario,
-    cpu: {
-      receive: scaled(receive, factor),
-      callback: scaled(callback, factor),
-      respond: scaled(respond, factor),
-    },
-    routes: scenario.routes.map((route) => ({
-      ...route,
-      steps: mapSteps(route.steps, (step) =>
-        step.do === 'cpu' ? { ...step, cost: scaled(step.cost, factor) } : step,
-      ),
-    })),
+  const { receive, callback, resume, respond } = scenario.cpu;
+  const cpu = {
+    resume,
+    receive: scaled(receive, factor),
+    callback: scaled(callback, factor),
+    respond: scaled(respond, factor),
   };
+  return { ...scaleWhere(scenario, (step) => step.do === 'cpu', factor), cpu };
 }
 
 /** Scales the statements from the one that locks to COMMIT. */
 function scaleLocked(scenario: Scenario, factor: number): Scenario {
   const tables = new Set(['campaign', 'signup', 'audit_log', '']);
-  return {
-    ...scenario,
-    routes: scenario.routes.map((route) => ({
-      ...route,
-      steps: mapSteps(route.steps, (step) =>
-        step.do === 'statement' && step.verb !== 'SELECT' && step.verb !== 'BEGIN' && tables.has(step.table)
-          ? { ...step, cost: scaled(step.cost, factor) }
-          : step,
-      ),
-    })),
-  };
+  return scaleWhere(
+    scenario,
+    (step) =>
+      step.do === 'statement' && step.verb !== 'SELECT' && step.verb !== 'BEGIN' && tables.has(step.table),
+    factor,
+  );
 }
 
-function scaleCalls(scenario: Scenario, factor: number): Scenario {
+function scaleWhere(scenario: Scenario, matches: (step: Step) => boolean, factor: number): Scenario {
   return {
     ...scenario,
     routes: scenario.routes.map((route) => ({
       ...route,
       steps: mapSteps(route.steps, (step) =>
-        step.do === 'call' ? { ...step, cost: scaled(step.cost, factor) } : step,
+        'cost' in step && matches(step) ? { ...step, cost: scaled(step.cost, factor) } : step,
       ),
     })),
   };

@@ -87,10 +87,17 @@ export function holdFactor(scenario: Scenario, queue: QueueRef, factor: number):
       return changed;
     });
   };
-  const { receive, callback, respond } = scenario.cpu;
+  const { receive, callback, resume, respond } = scenario.cpu;
   return {
     ...scenario,
-    cpu: cpu ? { receive: times(receive), callback: times(callback), respond: times(respond) } : scenario.cpu,
+    cpu: cpu
+      ? {
+          receive: times(receive),
+          callback: times(callback),
+          resume: times(resume),
+          respond: times(respond),
+        }
+      : scenario.cpu,
     pools:
       kind === 'connection'
         ? scenario.pools.map((pool, i) =>

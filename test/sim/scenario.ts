@@ -132,8 +132,13 @@ export interface Scenario {
   /** Share of arrivals for each process; they need not be equal. */
   readonly replicas: readonly number[];
   readonly admission: Admission | null;
-  /** CPU of the first turn (parse, routing), of each reply's callback, and of the response. */
-  readonly cpu: { readonly receive: Duration; readonly callback: Duration; readonly respond: Duration };
+  /** CPU of the first turn (parse, routing), of each reply's callback, of going on after a wait, and of the response. */
+  readonly cpu: {
+    readonly receive: Duration;
+    readonly callback: Duration;
+    readonly resume: Duration;
+    readonly respond: Duration;
+  };
   /** Stop-the-world pauses of each process. */
   readonly pauses: { readonly everyNs: number; readonly length: Duration } | null;
   readonly pools: readonly Pool[];

@@ -348,7 +348,7 @@ class Simulation {
     }
     yield* this.#waitFor(context, slots, admission.timeoutNs, queue, span, 'admission_wait');
     const grantedNs = this.#events.now;
-    yield* this.#turn(context, this.#scenario.cpu.callback);
+    yield* this.#turn(context, this.#scenario.cpu.resume);
     return { grantedNs, wait: span };
   }
 
@@ -392,7 +392,7 @@ class Simulation {
     if (waiter.state === 'timeout') {
       this.#stats.addLoss(queue, context.request.step);
       if (span) span.outcome = 'timeout';
-      yield* this.#turn(context, this.#scenario.cpu.callback);
+      yield* this.#turn(context, this.#scenario.cpu.resume);
       throw new Failure('timeout');
     }
     this.#stats.addWait(queue, context.request.step, now - since);
@@ -465,7 +465,7 @@ class Simulation {
         immediate = false;
       }
       if (!immediate) {
-        const start = yield* this.#turn(context, cpu.callback, acquire);
+        const start = yield* this.#turn(context, cpu.resume, acquire);
         if (acquire) acquire.endNs = start;
       }
       yield* this.#steps(holding, step.body);
