@@ -68,7 +68,7 @@ function kubernetesContainers(file: string): Container[] {
       name: metadata.name,
       image,
       args,
-      env: new Map(env.map(({ name, value }) => [name, value ?? ''])),
+      env: new Map(env.map(({ name, value }) => [name, value ?? 'from-the-cluster'])),
     })),
   );
 }
