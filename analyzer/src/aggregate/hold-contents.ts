@@ -48,6 +48,7 @@ export function addHoldContents(
     if (w < 0) continue;
     const weight = requests.weight[request];
     const children = new Children(forest, forest.trees[requests.tree[request]]);
+    addTogether(holds, w, weight, windows, series);
     const cache = new Map<number, Labelled[]>();
     for (const hold of holds) {
       let pieces = cache.get(hold.host);
@@ -58,6 +59,25 @@ export function addHoldContents(
         cache.set(hold.host, pieces);
       }
       addOne(hold, pieces, request, w, weight, windows, forest, requests, activity, series, baselines);
+    }
+  }
+}
+
+/** Which holds of one request overlap: what a change of one does to the other (what-if) follows from it. */
+function addTogether(
+  holds: readonly Hold[],
+  w: number,
+  weight: number,
+  windows: number,
+  series: readonly Series[],
+): void {
+  for (const [i, a] of holds.entries()) {
+    for (const b of holds.slice(i + 1)) {
+      if (a.queue === b.queue) continue;
+      const ns = Math.min(a.endNs, b.endNs) - Math.max(a.startNs, b.startNs);
+      if (ns <= 0) continue;
+      addTo(series[a.queue].togetherNs, b.queue, w, ns * weight, windows);
+      addTo(series[b.queue].togetherNs, a.queue, w, ns * weight, windows);
     }
   }
 }

@@ -21,7 +21,8 @@ export function rateSegments(startNs: Float64Array, weight: Float64Array): RateS
   const n = startNs.length;
   if (n === 0) return [];
   const from = startNs[0];
-  const to = startNs[n - 1] + 1;
+  // One mean gap after the last arrival, so that n arrivals in n gaps give the rate; never an empty window.
+  const to = startNs[n - 1] + Math.max(1, (startNs[n - 1] - from) / Math.max(1, n - 1));
   let total = 0;
   for (const w of weight) total += w;
   const bins = Math.min(MAX_BINS, Math.max(FEWEST_BINS, Math.floor(Math.min(total, n) / REQUESTS_PER_BIN)));

@@ -19,6 +19,8 @@ export interface Lane {
   readonly nestedNs: Map<number, Float64Array>;
   /** Time inside its holds in which another queue's server worked for it. */
   readonly serviceNs: Map<number, Float64Array>;
+  /** Time in which a hold of this and one of another queue were held together by one request. */
+  readonly togetherNs: Map<number, Float64Array>;
 }
 
 export interface Series extends Lane {
@@ -65,6 +67,7 @@ export function emptyLane(windows: number): Lane {
     completions: new Float64Array(windows),
     nestedNs: new Map(),
     serviceNs: new Map(),
+    togetherNs: new Map(),
   };
 }
 

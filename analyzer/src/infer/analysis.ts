@@ -22,8 +22,9 @@ import { partition } from '../partition/partition.ts';
 import type { Partition } from '../partition/types.ts';
 import { DEFAULT_REPAIR, repairTrees } from '../tree/repair.ts';
 import type { Forest } from '../tree/types.ts';
+import { findClosedLoop } from './closed-loop.ts';
 import { infer } from './index.ts';
-import type { Objective } from './objective.ts';
+import { type Objective, objectiveOfPlan } from './objective.ts';
 import type { Statement, Verdict } from './types.ts';
 
 export interface AnalyzeOptions {
@@ -83,7 +84,23 @@ export function analyze(input: Input, options: AnalyzeOptions = {}): Analysis {
   addHoldContents(forest, classes, requests, activity, index, series, baselines, new Map());
   const { models, frame } = buildModels(series, timeline, baselines);
   const windows = windowRows(requests, parts, timeline, activity);
-  const verdict = infer({ models, frame, requests, rows: windows });
+  const objective = options.objective ?? objectiveOfPlan(timeline.plan?.objective ?? null);
+  const verdict = infer(
+    {
+      forest,
+      classes,
+      partition: parted,
+      requests,
+      activity,
+      models,
+      frame,
+      rows: windows,
+      objective,
+      rebuilt: false,
+      closedLoop: findClosedLoop(requests, timeline),
+    },
+    options.whatIf,
+  );
   return {
     input,
     forest,

@@ -1,59 +1,43 @@
-import type { Frame, QueueModel } from '../aggregate/queue-model.ts';
-import type { Requests } from '../aggregate/requests-types.ts';
-import type { WindowRow } from '../aggregate/types.ts';
-import { type Chain, findChain } from './chain.ts';
-import { type FirstQueue, findFirst } from './first-queue.ts';
-import { findKnee, type Knee } from './knee.ts';
+import { capacitiesOf } from './capacities.ts';
+import { confidenceOf } from './confidence.ts';
+import { decide } from './decide.ts';
+import { evidenceOf, ruledOutOf } from './evidence.ts';
+import type { Facts } from './facts.ts';
+import { findingsOf } from './findings/index.ts';
+import { whatIfs } from './proposals.ts';
 import type { Verdict } from './types.ts';
 
-export interface Facts {
-  readonly models: readonly QueueModel[];
-  readonly frame: Frame;
-  readonly requests: Requests;
-  readonly rows: readonly WindowRow[];
-}
-
-/** Everything inferred, before it is put into words. */
-export interface Inference {
-  readonly facts: Facts;
-  readonly first: FirstQueue | null;
-  readonly knee: Knee | null;
-  readonly chain: Chain | null;
-}
-
-/** Rules 6 to 9. */
-export function inferQueues(facts: Facts): Inference {
-  const { models, frame, requests } = facts;
-  const first = findFirst(models, frame);
-  if (first === null) return { facts, first: null, knee: null, chain: null };
-  const knee = findKnee(first.model, first.rate, models, frame);
-  return { facts, first, knee, chain: findChain(first.model, knee.perSecond, models, frame, requests) };
-}
-
-/** The answer. */
-export function infer(facts: Facts): Verdict {
-  const { first, knee, chain } = inferQueues(facts);
+/** The answer: which queue saturates first, what it fills, how sure that is, and what would move it. */
+export function infer(facts: Facts, asked: readonly string[] = []): Verdict {
+  const inference = decide(facts);
+  const capacities = capacitiesOf(facts.rows, facts.frame, facts.objective);
+  const { first, knee, chain, next } = inference;
+  const kneePerSecond = knee?.perSecond ?? null;
   return {
-    status: first ? 'saturated' : 'not-saturated',
+    status: inference.status,
     first: first && {
       kind: first.model.kind,
       resource: first.model.name,
       service: first.model.queue.service,
       instance: first.model.hottest?.alone ? first.model.hottest.instance : null,
     },
-    kneePerSecond: knee?.perSecond ?? null,
+    kneePerSecond,
     capacity: {
-      objectivePerSecond: null,
-      kneePerSecond: knee?.perSecond ?? null,
-      firstRejectPerSecond: null,
+      objectivePerSecond: capacities.objectivePerSecond,
+      kneePerSecond,
+      firstRejectPerSecond: capacities.firstRejectPerSecond,
     },
-    acceptable: first ? [first.model.name, ...first.nearTies.map((m) => m.name)] : [],
+    acceptable: first ? [first.model.name, ...first.nearTies.map((model) => model.name)] : [],
     chain: chain?.links ?? [],
-    next: null,
-    confidence: { level: 'low', reasons: [] },
-    evidence: [],
-    ruledOut: [],
-    findings: [],
-    whatIf: [],
+    next: next && {
+      kind: next.kind,
+      resource: next.name,
+      saturatesAtPerSecond: next.saturatesAt!,
+    },
+    confidence: confidenceOf(facts, inference),
+    evidence: evidenceOf(facts, inference, capacities),
+    ruledOut: ruledOutOf(facts, inference),
+    findings: findingsOf(facts, inference),
+    whatIf: inference.status === 'not-enough-data' ? [] : whatIfs(facts, inference, asked),
   };
 }

@@ -1,0 +1,82 @@
+import type { QueueModel } from '../aggregate/queue-model.ts';
+import { findChain } from './chain.ts';
+import type { Facts, Inference } from './facts.ts';
+import { findFirst } from './first-queue.ts';
+import { findKnee } from './knee.ts';
+import { perSecond } from './numbers.ts';
+
+/** Fewer requests than this say nothing about a queue. */
+const FEWEST_REQUESTS = 30;
+/** Rates that differ by less are one rate. */
+const LEAST_VARIATION = 1.2;
+
+/** The status, and rules 6 to 9 where they may be applied. */
+export function decide(facts: Facts): Inference {
+  const { models, frame, requests } = facts;
+  const next = models.find((model) => model.saturatesAt !== null) ?? null;
+  const refuse = (status: Inference['status'], because: string): Inference => ({
+    status,
+    because,
+    first: null,
+    knee: null,
+    chain: null,
+    next: status === 'not-enough-data' ? null : next,
+  });
+  const missing = missingData(facts);
+  if (missing !== null) return refuse('not-enough-data', missing);
+  const rates = frame.rising.map((w) => frame.timeline.windows[w].arrivalsPerSecond);
+  if (rates.length < 2 || rates[rates.length - 1] < LEAST_VARIATION * rates[0]) {
+    return refuse(
+      'not-enough-load-variation',
+      rates.length < 2
+        ? `the input has one rate (${perSecond(frame.topRate)}): how queues grow cannot be seen, only how much room they have`
+        : `rates between ${perSecond(rates[0])} and ${perSecond(rates[rates.length - 1])} are too near to see queues grow`,
+    );
+  }
+  const first = findFirst(models, frame);
+  if (first === null) {
+    return refuse('not-saturated', `no queue is full and growing up to ${perSecond(frame.topRate)}`);
+  }
+  const knee = findKnee(first.model, first.rate, models, frame);
+  return {
+    status: 'saturated',
+    because: '',
+    first,
+    knee,
+    chain: findChain(first.model, knee.perSecond, models, frame, requests),
+    next: nextAfter(first.model, models),
+  };
+}
+
+function nextAfter(first: QueueModel, models: readonly QueueModel[]): QueueModel | null {
+  return models.find((model) => model !== first && model.saturatesAt !== null) ?? null;
+}
+
+function missingData({ requests, models, frame, activity }: Facts): string | null {
+  let inside = 0;
+  let good = 0;
+  const success = requests.outcomes.indexOf('success');
+  for (let i = 0; i < requests.count; i++) {
+    if (requests.window[i] < 0) continue;
+    inside++;
+    if (requests.outcome[i] === success) good++;
+  }
+  if (requests.count === 0) return 'the input holds no request';
+  if (inside === 0) return 'no request starts inside a window';
+  if (inside < FEWEST_REQUESTS) {
+    return `${inside} requests are too few to tell queueing from chance; ${FEWEST_REQUESTS} are the least`;
+  }
+  if (good === 0) {
+    return `all ${inside} requests failed: a service that serves nothing has no capacity to be measured`;
+  }
+  if (frame.rising.length === 0) return 'no window has requests of its own: all are recovery';
+  if (
+    activity.waits.length === 0 &&
+    activity.holds.length === 0 &&
+    activity.work.length === 0 &&
+    models.length === 0
+  ) {
+    return 'the input states no waits, holds or calls to other servers: there is no queue to judge';
+  }
+  return null;
+}

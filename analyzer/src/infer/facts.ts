@@ -1,0 +1,45 @@
+import type { Activity } from '../aggregate/activity.ts';
+import type { Frame, QueueModel } from '../aggregate/queue-model.ts';
+import type { Requests } from '../aggregate/requests-types.ts';
+import type { WindowRow } from '../aggregate/types.ts';
+import type { Classes } from '../classify/types.ts';
+import type { Partition } from '../partition/types.ts';
+import type { Forest } from '../tree/types.ts';
+import type { Chain } from './chain.ts';
+import type { FirstQueue } from './first-queue.ts';
+import type { Knee } from './knee.ts';
+import type { Objective } from './objective.ts';
+import type { VerdictStatus } from './types.ts';
+
+/** Everything the verdict may look at. */
+export interface Facts {
+  readonly forest: Forest;
+  readonly classes: Classes;
+  readonly partition: Partition;
+  readonly requests: Requests;
+  readonly activity: Activity;
+  readonly models: readonly QueueModel[];
+  readonly frame: Frame;
+  readonly rows: readonly WindowRow[];
+  readonly objective: Objective | null;
+  /** Waits and holds were rebuilt from official spans: less certain. */
+  readonly rebuilt: boolean;
+  readonly closedLoop: ClosedLoop | null;
+}
+
+/** A load in which the next request waits for an answer: arrivals follow completions. */
+export interface ClosedLoop {
+  readonly users: number;
+}
+
+/** What the rules decided, before it is put into words. */
+export interface Inference {
+  readonly status: VerdictStatus;
+  /** Why the status is not `saturated`, for people. */
+  readonly because: string;
+  readonly first: FirstQueue | null;
+  readonly knee: Knee | null;
+  readonly chain: Chain | null;
+  /** Nearest to saturation of the others (of all without a verdict). */
+  readonly next: QueueModel | null;
+}

@@ -1,0 +1,66 @@
+import { ATTR_SEGMENT, HOLD_SEGMENT } from '@waitfall/instrumentation/conventions';
+import { attribute } from '../../model/span-table.ts';
+import { STATE } from '../../tree/types.ts';
+import { percent, perSecond } from '../numbers.ts';
+import type { Finding } from './finding.ts';
+
+/** Planned and received may differ by this share, and by four standard deviations of a Poisson count. */
+const LEAST_SHARE = 0.05;
+const NOISE = 4;
+
+interface Missing {
+  readonly rate: number;
+  readonly sent: number;
+  readonly received: number;
+  readonly exact: boolean;
+}
+
+/** Requests the generator sent and the export does not hold (or the other way round): is the export complete? */
+export const sentNotReceived: Finding<Missing> = {
+  id: 'sent-not-received',
+  check({ frame }) {
+    if (frame.timeline.sampling.kind !== 'none') return [];
+    return frame.timeline.windows.flatMap((window) => {
+      const { step } = window;
+      if (!step) return [];
+      const sent = step.started ?? step.planned ?? step.arrivalsPerSecond * window.seconds;
+      const difference = Math.abs(sent - window.requests);
+      const exact = step.started !== null;
+      const noise = exact ? 0 : NOISE * Math.sqrt(Math.max(1, sent));
+      if (difference <= Math.max(LEAST_SHARE * sent, noise)) return [];
+      return [{ rate: step.arrivalsPerSecond, sent, received: window.requests, exact }];
+    });
+  },
+  format: ({ rate, sent, received, exact }) =>
+    `step of ${perSecond(rate)}: ${Math.round(sent)} ${exact ? 'sent' : 'planned'}, ${Math.round(received)} in the export (${percent(Math.abs(sent - received) / sent)} ${received < sent ? 'missing: lost spans, refused connections or still in flight at the end' : 'more: another client, or retries as new requests'})`,
+  summary: (count) => (count === 1 ? 'step with missing requests' : 'steps with missing requests'),
+  values: ({ sent, received }) => ({ sent, received }),
+};
+
+/** Holds that never ended: leaked, or the process was killed. */
+export const holdsWithoutEnd: Finding<number> = {
+  id: 'holds-without-end',
+  check({ forest }) {
+    const { table, state } = forest;
+    let broken = 0;
+    for (let row = 0; row < table.length; row++) {
+      if (state[row] === STATE.quarantined && attribute(table, row, ATTR_SEGMENT) === HOLD_SEGMENT) broken++;
+    }
+    return broken > 0 ? [broken] : [];
+  },
+  format: (broken) =>
+    `${broken} holds have no valid end and were left out: utilisation of their queues is too low by that much`,
+  summary: () => 'holds without an end',
+  values: (broken) => ({ holds: broken }),
+};
+
+export const disturbedSteps: Finding<number> = {
+  id: 'disturbed-step',
+  check: ({ frame }) =>
+    frame.timeline.windows
+      .filter((window) => window.step?.disturbed)
+      .map((window) => window.arrivalsPerSecond),
+  format: (rate) => `the step of ${perSecond(rate)} was disturbed by other programs, says the load generator`,
+  summary: (count) => (count === 1 ? 'disturbed step' : 'disturbed steps'),
+  values: (rate) => ({ arrivalsPerSecond: rate }),
+};

@@ -1,0 +1,106 @@
+import { demandOver, type QueueModel } from '../../aggregate/queue-model.ts';
+import { FLAT } from '../../aggregate/resource-rows.ts';
+import { duration, percent, perSecond, short } from '../numbers.ts';
+import type { Finding } from './finding.ts';
+
+/** Visits per request that grow by this factor towards the knee. */
+const RETRIES = 1.15;
+/** Windows whose rates differ by less are at one rate. */
+const SAME_RATE = 1.1;
+
+interface Changed {
+  readonly model: QueueModel;
+  readonly ratio: number;
+  readonly visits: number | null;
+}
+
+/** Cost of a request that grows with load (and not only by more visits): the queue is not just fuller, it is slower. */
+export const costGrowsWithLoad: Finding<Changed> = {
+  id: 'cost-grows-with-load',
+  check: ({ models }) =>
+    models.flatMap((model) => {
+      if (model.demandRatio === null || model.demandRatio <= 1 + FLAT) return [];
+      const visits = model.visitsRatio;
+      if (visits !== null && visits > RETRIES) return [];
+      return [{ model, ratio: model.demandRatio, visits }];
+    }),
+  format: ({ model, ratio }) =>
+    `cost per request grows with load at ${model.name}: own demand x ${short(ratio)} before the knee, so its rate alone is lower than at low load`,
+  summary: (count) =>
+    count === 1 ? 'queue whose cost grows with load' : 'queues whose cost grows with load',
+  resource: ({ model }) => model.name,
+  values: ({ ratio }) => ({ demandRatio: ratio }),
+};
+
+/** Visits that grow with load are repetitions: retries, or reconnections. */
+export const retriesGrow: Finding<Changed> = {
+  id: 'visits-grow-with-load',
+  check({ models, frame, requests }) {
+    if (requests.count === 0) return [];
+    return models.flatMap((model) => {
+      if (model.kind === 'eventloop') return [];
+      const per = (w: number) => {
+        const n = frame.timeline.windows[w].requests;
+        return n > 0 ? model.series.arrivals[w] / n : 0;
+      };
+      const low = frame.lows.length > 0 ? mean(frame.lows.map(per)) : 0;
+      const high = Math.max(0, ...frame.rising.map(per));
+      return low > 0 && high / low > RETRIES ? [{ model, ratio: high / low, visits: high }] : [];
+    });
+  },
+  format: ({ model, ratio }) =>
+    `visits to ${model.name} grow with load: retries x ${short(ratio)} a request compared with low load`,
+  summary: (count) =>
+    count === 1 ? 'queue visited more often under load' : 'queues visited more often under load',
+  resource: ({ model }) => model.name,
+  values: ({ ratio }) => ({ visitsRatio: ratio }),
+};
+
+interface Drift {
+  readonly model: QueueModel;
+  readonly ratio: number;
+  readonly rate: number;
+  readonly firstNs: number;
+  readonly lastNs: number;
+}
+
+/** Own demand that grows with time at one and the same rate: data growth, caches, leaks. */
+export const demandDrifts: Finding<Drift> = {
+  id: 'demand-drifts',
+  check({ models, frame }) {
+    const { windows } = frame.timeline;
+    const found: Drift[] = [];
+    for (const model of models) {
+      let worst: Drift | null = null;
+      for (const a of frame.rising) {
+        for (const b of frame.rising) {
+          if (windows[b].startNs <= windows[a].startNs) continue;
+          const ra = windows[a].arrivalsPerSecond;
+          const rb = windows[b].arrivalsPerSecond;
+          if (Math.max(ra, rb) > SAME_RATE * Math.min(ra, rb)) continue;
+          if (model.lane.holds[a] < 30 || model.lane.holds[b] < 30) continue;
+          const first = demandOver(model.lane, null, [a], (w) => windows[w].requests);
+          const last = demandOver(model.lane, null, [b], (w) => windows[w].requests);
+          const ratio = first.demandNs > 0 ? last.demandNs / first.demandNs : 1;
+          if (
+            Math.abs(ratio - 1) > FLAT &&
+            (worst === null || Math.abs(ratio - 1) > Math.abs(worst.ratio - 1))
+          ) {
+            worst = { model, ratio, rate: ra, firstNs: first.demandNs, lastNs: last.demandNs };
+          }
+        }
+      }
+      if (worst) found.push(worst);
+    }
+    return found;
+  },
+  format: ({ model, ratio, rate, firstNs, lastNs }) =>
+    `own demand of ${model.name} drifts with time at an even ${perSecond(rate)}: ${duration(firstNs)} to ${duration(lastNs)} a request (${ratio > 1 ? '+' : ''}${percent(ratio - 1)})`,
+  summary: (count) => (count === 1 ? 'queue whose demand drifts' : 'queues whose demand drifts'),
+  resource: ({ model }) => model.name,
+  values: ({ ratio }) => ({ demandRatio: ratio }),
+};
+
+function mean(values: readonly number[]): number {
+  return values.reduce((a, b) => a + b, 0) / values.length;
+}

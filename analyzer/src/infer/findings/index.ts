@@ -1,0 +1,37 @@
+import type { Facts, Inference } from '../facts.ts';
+import type { Statement } from '../types.ts';
+import { disturbedSteps, holdsWithoutEnd, sentNotReceived } from './accounting.ts';
+import { costGrowsWithLoad, demandDrifts, retriesGrow } from './costs.ts';
+import { type Finding, statementsOf } from './finding.ts';
+import { outerLargerThanInner } from './nesting.ts';
+import { capacityContradicts, closedLoop, hotInstance, losesWithoutWaiting, lowCoverage } from './shape.ts';
+import { holdsOutliveTimeout } from './timeouts.ts';
+import { wastedWork } from './waste.ts';
+
+/** Hides what a finding is about, so that all stand in one list. */
+const ask =
+  <T>(finding: Finding<T>) =>
+  (facts: Facts, inference: Inference): Statement[] =>
+    statementsOf(finding, facts, inference);
+
+/** Every lint, in the order they are printed. */
+const FINDINGS = [
+  ask(closedLoop),
+  ask(losesWithoutWaiting),
+  ask(hotInstance),
+  ask(retriesGrow),
+  ask(costGrowsWithLoad),
+  ask(demandDrifts),
+  ask(holdsOutliveTimeout),
+  ask(outerLargerThanInner),
+  ask(wastedWork),
+  ask(capacityContradicts),
+  ask(holdsWithoutEnd),
+  ask(sentNotReceived),
+  ask(disturbedSteps),
+  ask(lowCoverage),
+];
+
+export function findingsOf(facts: Facts, inference: Inference): Statement[] {
+  return FINDINGS.flatMap((check) => check(facts, inference));
+}

@@ -1,0 +1,30 @@
+import type { QueueModel } from '../aggregate/queue-model.ts';
+import type { Facts, Inference } from './facts.ts';
+import type { WhatIf } from './types.ts';
+import { predict } from './what-if.ts';
+
+/** What-ifs asked for, else the two most useful for the first queue (the next to saturate without a verdict). */
+export function whatIfs(facts: Facts, inference: Inference, asked: readonly string[]): WhatIf[] {
+  const { first, knee, next } = inference;
+  const present =
+    first && knee ? { first: first.model, rate: first.rate, kneePerSecond: knee.perSecond } : null;
+  const changes = asked.length > 0 ? asked : usefulChanges(first?.model ?? next);
+  return changes.map((change) => predict(change, facts.models, facts.frame, present));
+}
+
+/** More servers where that is a setting; a shorter hold by what could be moved out, else half. */
+function usefulChanges(model: QueueModel | null): string[] {
+  if (model === null) return [];
+  const changes: string[] = [];
+  const settable = model.kind === 'pool' || model.kind === 'admission';
+  if (settable && model.capacity !== null) {
+    changes.push(`${model.name} capacity ${Math.max(model.capacity + 1, Math.round(2 * model.capacity))}`);
+  }
+  const total = [...model.series.contents.values()].reduce((sum, part) => sum + part.ns, 0);
+  const movable = [...model.series.contents.values()].filter((part) => part.movable);
+  const share = total > 0 ? movable.reduce((sum, part) => sum + part.ns, 0) / total : 0;
+  if (share > 0.1) changes.push(`${model.name} hold x${Math.max(0.05, 1 - share).toFixed(2)}`);
+  changes.push(`${model.name} hold x0.5`);
+  if (changes.length < 2) changes.push(`${model.name} hold x0.25`);
+  return changes.slice(0, 2);
+}
