@@ -9,14 +9,19 @@ import { manifestHash, plannedSeconds, readManifest } from '../load/manifest.ts'
 import { type Database, openDatabase } from '../postgres/database.ts';
 import { VARIANTS, type VariantName } from '../service/variants.ts';
 import { waitfall } from './analyzer.ts';
+import { checkRuns, disturbance, disturbed, type JudgedRun } from './checks.ts';
 import { Children } from './children.ts';
 import { type CaseStudyOptions, HELP, readOptions, UsageError } from './options.ts';
 import { ProgressDisplay, TABLE_HEADER } from './progress.ts';
+import { readReport } from './report-file.ts';
 import { runVariant, type VariantRun } from './run-variant.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 const EXIT_INTERRUPTED = 130;
+
+/** The short form ends within this time. */
+const QUICK_SECONDS = 88;
 
 const startedMs = Date.now();
 /** npm changes to the folder of the package; the user stands elsewhere. */
@@ -60,6 +65,7 @@ async function runOne(
   const run = await runVariant({
     variant,
     manifest,
+    manifestPath: options.manifestPath,
     directory,
     database,
     children,
@@ -101,19 +107,66 @@ async function caseStudy(
   saySeconds(existing ? 'using the PostgreSQL server of DATABASE_URL' : 'starting PostgreSQL');
   const database = await openDatabase(existing);
   opened.push(database);
-  const runs: VariantRun[] = [];
+  const judged: JudgedRun[] = [];
   let sound = true;
   for (const variant of options.variants) {
+    if (options.quick && judged.length > 0 && !timeLeft(judged)) {
+      say(`\n${variant} is left out: it would not end within ${QUICK_SECONDS} seconds`);
+      continue;
+    }
     const run = await runOne(options, variant, database, children);
-    runs.push(run);
     saySeconds('reading the traces');
     const text = await report(run);
     if (text !== null) say(`\n${text}`);
+    judged.push({ run, report: await readReport(run.directory) });
     sound &&= text !== null && run.invariants.every((invariant) => invariant.holds);
   }
+  await printEvidence(judged);
+  sound = printChecks(judged) && sound;
   say('\nLook closer:');
-  for (const run of runs) say(`  npx waitfall ${shown(run.directory)}`);
+  for (const { run } of judged) say(`  npx waitfall ${shown(run.directory)}`);
   return sound;
+}
+
+/** Whether another variant ends within the time of the short form, going by the one before it. */
+function timeLeft(judged: readonly JudgedRun[]): boolean {
+  const elapsed = (Date.now() - startedMs) / 1000;
+  return elapsed + (elapsed / judged.length) * 1.1 < QUICK_SECONDS;
+}
+
+/** The evidence record: what changed between the first two runs, by the analyzer. */
+async function printEvidence(judged: readonly JudgedRun[]): Promise<void> {
+  const [before, ...others] = judged;
+  if (before?.run.variant !== 'before') return;
+  for (const { run } of others) {
+    const record = await waitfall(['compare', before.run.directory, run.directory]);
+    if (record.exitCode !== 0) {
+      say(`  the analyzer compared nothing (exit code ${record.exitCode})`);
+      continue;
+    }
+    await writeFile(join(run.directory, 'evidence.txt'), record.output);
+    say(`\n${record.output}`);
+  }
+}
+
+/** @returns whether nothing failed that a quiet machine would have let succeed. */
+function printChecks(judged: readonly JudgedRun[]): boolean {
+  const checks = checkRuns(judged);
+  if (checks.length === 0) return true;
+  say('\nWhat these runs must show, from their own measurements:');
+  let failed = false;
+  for (const { variant, claim, holds, detail } of checks) {
+    const disturbedRun = disturbed(judged.find(({ run }) => run.variant === variant)!.run);
+    const mark =
+      holds === null ? 'unknown  ' : holds ? 'holds    ' : disturbedRun ? 'disturbed' : 'FAILS    ';
+    failed ||= holds === false && !disturbedRun;
+    say(`  ${mark}  ${variant}: ${claim} (${detail})`);
+  }
+  for (const { run } of judged) {
+    const text = disturbance(run.load.steps);
+    if (text) say(`  ${run.variant}: ${text}; what does not hold there proves nothing`);
+  }
+  return !failed;
 }
 
 async function main(): Promise<number> {

@@ -33,6 +33,8 @@ export interface VariantRun {
 export interface RunOptions {
   readonly variant: VariantName;
   readonly manifest: LoadManifest;
+  /** The file that the manifest was read from. */
+  readonly manifestPath: string;
   /** Exists and is empty. */
   readonly directory: string;
   readonly database: Database;
@@ -160,11 +162,9 @@ async function runLoad(
   pids: Readonly<Record<string, number>>,
   monitor: Monitor,
 ): Promise<void> {
-  const manifestPath = join(options.directory, 'workload.json');
-  await writeJson(manifestPath, options.manifest);
   const watch = Object.entries(pids).flatMap(([name, pid]) => ['--watch', `${name}=${pid}`]);
   const generator = options.children.spawn('load generator', new URL('../load/main.ts', import.meta.url), {
-    args: ['--manifest', manifestPath, '--url', url, '--out', options.directory, ...watch],
+    args: ['--manifest', options.manifestPath, '--url', url, '--out', options.directory, ...watch],
   });
   generator.on('message', (message: LoadMessage) => options.onMessage(message, monitor.last));
   await new Promise<void>((resolve, reject) => {

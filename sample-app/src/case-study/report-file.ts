@@ -1,0 +1,36 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** The parts of the analyzer's JSON report (schema version 1) that the case study looks at. */
+export interface ReportFile {
+  readonly schemaVersion: number;
+  readonly resources: readonly ReportResource[];
+  readonly verdict: {
+    readonly status: string;
+    readonly first: { readonly kind: string; readonly resource: string } | null;
+    readonly kneePerSecond: number | null;
+    readonly chain: readonly { readonly kind: string; readonly resource: string }[];
+    readonly whatIf: readonly ReportWhatIf[];
+  };
+}
+
+export interface ReportResource {
+  readonly resource: string;
+  readonly kind: string;
+  readonly visitsPerRequest: number | null;
+  readonly windows: readonly { readonly meanHoldNs: number | null; readonly meanWaitNs: number | null }[];
+}
+
+export interface ReportWhatIf {
+  readonly change: string;
+  readonly kneePerSecond: { readonly low: number; readonly high: number } | null;
+}
+
+/** @returns the report that lies in a run directory, null where there is none. */
+export async function readReport(directory: string): Promise<ReportFile | null> {
+  try {
+    return JSON.parse(await readFile(join(directory, 'report.json'), 'utf8')) as ReportFile;
+  } catch {
+    return null;
+  }
+}
