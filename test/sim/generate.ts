@@ -212,7 +212,7 @@ function service(seed: number, attempt: number, target: Target, shape: Shape, ti
               port: 443,
               kind: 'http' as const,
               capacity: 4,
-              slowdownPerCall: shape === 'slowdown' ? random.between(0.01, 0.08) : 0,
+              slowdownPerCall: 0,
             },
           ]
         : []),
@@ -274,6 +274,16 @@ function service(seed: number, attempt: number, target: Target, shape: Shape, ti
       };
     }),
   };
+  if (usesRisk && shape === 'slowdown') {
+    // Fully busy, the server is slower by this share.
+    const slowdown = random.between(0.25, 0.8);
+    scenario = {
+      ...scenario,
+      servers: scenario.servers.map((server, i) =>
+        i === RISK_API ? { ...server, slowdownPerCall: slowdown / server.capacity } : server,
+      ),
+    };
+  }
   if (usesRisk && target !== 'admission') {
     const at = wanted('downstream', target === 'downstream', 1.4, 4);
     const factor = Math.min(3, Math.max(0.3, rate('risk-api:443') / at));

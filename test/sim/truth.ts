@@ -18,6 +18,8 @@ export interface Relief {
 export interface WhatIfTruth {
   /** Spelt as the command line accepts it. */
   readonly change: string;
+  /** By how much the changed queue is stronger. */
+  readonly factor: number;
   readonly kneePerSecond: number;
   /** Queues that limit the changed service. */
   readonly next: readonly string[];
@@ -148,20 +150,23 @@ function chainOf(
 }
 
 function whatIfs(scenario: Scenario, first: QueueRef, requests: number, collapses: boolean): WhatIfTruth[] {
-  const changes: { change: string; scenario: Scenario }[] = [];
+  const changes: { change: string; factor: number; scenario: Scenario }[] = [];
   if (first.kind !== 'eventloop' && first.kind !== 'lock') {
     const capacity = demands(scenario).find((d) => d.queue.resource === first.resource)?.capacity ?? 1;
     const to = Math.max(capacity + 1, Math.round(capacity * 1.5));
     changes.push({
       change: `${first.resource} capacity ${to}`,
+      factor: to / capacity,
       scenario: withCapacity(scenario, first, to),
     });
   }
   if (first.kind !== 'admission') {
-    changes.push({ change: `${first.resource} hold x0.5`, scenario: holdFactor(scenario, first, 0.5) });
+    const changed = holdFactor(scenario, first, 0.5);
+    changes.push({ change: `${first.resource} hold x0.5`, factor: 2, scenario: changed });
   }
-  return changes.map(({ change, scenario: changed }) => {
+  return changes.map(({ change, factor, scenario: changed }) => {
     const kneePerSecond = sustainedRate(changed, { requests, collapses });
-    return { change, kneePerSecond, next: nearBest(reliefs(changed, kneePerSecond, requests, collapses)) };
+    const next = nearBest(reliefs(changed, kneePerSecond, requests, collapses));
+    return { change, factor, kneePerSecond, next };
   });
 }
