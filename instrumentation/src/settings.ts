@@ -1,15 +1,48 @@
-/** Everything that can be configured, by the constructor or by `WAITFALL_*` variables; the constructor wins. */
-export interface WaitfallConfig {
-  /** `WAITFALL_ENABLED`. Default true. */
-  enabled?: boolean;
+import type { InstrumentationConfig } from '@opentelemetry/instrumentation';
+
+/** What can be configured, by the constructor or by `WAITFALL_*` variables; the constructor wins. */
+export interface WaitfallConfig extends InstrumentationConfig {
   pg?: {
-    /** Waits for a pool slot and for new connections, and holds. `WAITFALL_PG_POOL`. Default true. */
+    /** Waits for pool slots and new connections, and holds. `WAITFALL_PG_POOL`, default true. */
     pool?: boolean;
-    /** Row locks read from statement texts; sends no SQL. `WAITFALL_PG_ROW_LOCKS`. Default true. */
+    /** Row locks, read from the statements that pass; sends no SQL. `WAITFALL_PG_ROW_LOCKS`, default true. */
     rowLocks?: boolean;
-    /** Secret that lock keys are hashed with. `WAITFALL_LOCK_SALT`. Default: derived from database host and name. */
+    /**
+     * Secret that lock keys are hashed with, the same in all processes of one database. `WAITFALL_LOCK_SALT`,
+     * default: database host and name.
+     */
     lockSalt?: string;
   };
-  /** Shortest wait that becomes a span, ms; shorter ones only count in the root's sums. `WAITFALL_MIN_WAIT_MS`. Default 0.2. */
+  /** Shortest wait that becomes a span; shorter ones only count in sums. `WAITFALL_MIN_WAIT_MS`, default 0.2. */
   minWaitMs?: number;
+}
+
+/** A configuration with every default filled in. */
+export interface Settings {
+  enabled: boolean;
+  pool: boolean;
+  rowLocks: boolean;
+  lockSalt: string | undefined;
+  minWaitMs: number;
+}
+
+export function settingsOf(config: WaitfallConfig, env: NodeJS.ProcessEnv = process.env): Settings {
+  return {
+    enabled: config.enabled ?? flag(env, 'WAITFALL_ENABLED', true),
+    pool: config.pg?.pool ?? flag(env, 'WAITFALL_PG_POOL', true),
+    rowLocks: config.pg?.rowLocks ?? flag(env, 'WAITFALL_PG_ROW_LOCKS', true),
+    lockSalt: config.pg?.lockSalt ?? (env['WAITFALL_LOCK_SALT'] || undefined),
+    minWaitMs: config.minWaitMs ?? number(env, 'WAITFALL_MIN_WAIT_MS', 0.2),
+  };
+}
+
+function flag(env: NodeJS.ProcessEnv, name: string, otherwise: boolean): boolean {
+  const text = env[name]?.trim().toLowerCase();
+  if (text === undefined || text === '') return otherwise;
+  return !['false', '0', 'off', 'no'].includes(text);
+}
+
+function number(env: NodeJS.ProcessEnv, name: string, otherwise: number): number {
+  const value = Number.parseFloat(env[name] ?? '');
+  return Number.isFinite(value) && value >= 0 ? value : otherwise;
 }

@@ -23,17 +23,14 @@ export interface StartedSpan extends ApiSpan {
   spanContext(): SpanContext;
 }
 
-/**
- * The SDK's span processor contract, as far as it is needed. Typed loosely on purpose: the processors of
- * SDK 2.x and 3.x are different types of the same shape.
- */
+// biome-ignore lint/suspicious/noExplicitAny: span types of SDK 2.x and 3.x differ and have one shape
+type AnySpan = any;
+
+/** The SDK's span processor contract, as far as it is needed: processors of SDK 2.x and 3.x both fit. */
 export interface AnySpanProcessor {
-  // biome-ignore lint/suspicious/noExplicitAny: the SDK's own types differ between its major versions
-  onStart(span: any, parentContext: Context): void;
-  // biome-ignore lint/suspicious/noExplicitAny: see above
-  onEnd(span: any): void;
-  // biome-ignore lint/suspicious/noExplicitAny: see above
-  onEnding?(span: any): void;
+  onStart(span: AnySpan, parentContext: Context): void;
+  onEnd(span: AnySpan): void;
+  onEnding?(span: AnySpan): void;
   forceFlush(): Promise<void>;
   shutdown(): Promise<void>;
 }
@@ -89,7 +86,7 @@ export class WaitfallSpanProcessor implements AnySpanProcessor, LazySink {
     this.#lazy = (options.spans ?? 'lazy') === 'lazy';
   }
 
-  onStart(span: StartedSpan, parentContext: Context): void {
+  onStart(span: AnySpan, parentContext: Context): void {
     try {
       this.#begin(span, parentContext);
     } catch {
@@ -98,11 +95,11 @@ export class WaitfallSpanProcessor implements AnySpanProcessor, LazySink {
     this.#next.onStart(span, parentContext);
   }
 
-  onEnding(span: StartedSpan): void {
+  onEnding(span: AnySpan): void {
     this.#next.onEnding?.(span);
   }
 
-  onEnd(span: StartedSpan): void {
+  onEnd(span: AnySpan): void {
     const root = rootOfSpan(span);
     if (root !== undefined && root.span === span) writeSums(span, root);
     this.#next.onEnd(span);
@@ -137,8 +134,7 @@ export class WaitfallSpanProcessor implements AnySpanProcessor, LazySink {
   #begin(span: StartedSpan, parentContext: Context): void {
     const atMs = now();
     const parent = trace.getSpan(parentContext);
-    const remote = parent?.spanContext().isRemote ?? true;
-    let root = remote ? undefined : rootOfSpan(parent);
+    let root = parent?.spanContext().isRemote === true ? undefined : rootOfSpan(parent);
     if (root === undefined) root = new RootRecord(span, atMs, loopIdleMs());
     setRoot(span, root);
     if (this.#origin === undefined) {

@@ -1,0 +1,416 @@
+import type { Context } from '@opentelemetry/api';
+import type { Outcome } from '../../conventions.ts';
+import { now } from '../../core/clock.ts';
+import { loopClock } from '../../core/loop-clock.ts';
+import { onShutdown } from '../../core/span-processor.ts';
+import { isExclusive, type LockClause } from '../sql/plan.ts';
+import { type CachedPlan, learnUncontended } from '../sql/plan-cache.ts';
+import type { PgClient } from '../types.ts';
+import { type Blocker, emitLock } from './emit-lock.ts';
+import { type Attempt, holdsInTheWay, inferWait, undecidedRow } from './infer-wait.ts';
+import type { LockHold, LockOwner, Row } from './row.ts';
+import type { DatabaseRows } from './rows.ts';
+
+/** Errors that end a wait for a lock: how it ended, by SQLSTATE. */
+const REFUSALS: Record<string, Outcome> = {
+  '55P03': 'timeout',
+  '57014': 'timeout',
+  '40P01': 'aborted',
+  '40001': 'aborted',
+};
+/** A second grant is confirmed to contradict the first hold only after this: an error may be on its way. */
+const CONTRADICTION_CHECK_MS = 5;
+
+/** One row that a running statement wants. */
+interface Claim {
+  readonly row: Row;
+  readonly lock: LockClause;
+  readonly inUse: number;
+  readonly queueDepth: number;
+  readonly blocker: Blocker | undefined;
+}
+
+/** A statement between its call and its reply. */
+export interface Running {
+  readonly plan: CachedPlan;
+  readonly callMs: number;
+  /** Set once the statement's own span is known. */
+  parent: Context;
+  hasStatementSpan: boolean;
+  readonly claims: readonly Claim[];
+}
+
+interface OpenHold {
+  readonly hold: LockHold;
+  readonly claim: Claim;
+  attempt: Attempt | undefined;
+}
+
+const open = new Set<ConnectionLocks>();
+
+onShutdown(() => {
+  for (const connection of [...open]) connection.disconnected();
+});
+
+/** @returns how many row locks are recorded as held now. */
+export function openLocks(): number {
+  let count = 0;
+  for (const connection of open) count += connection.held;
+  return count;
+}
+
+/**
+ * The row locks of one connection, read from the statements that pass through it. It sends nothing itself:
+ * grants are replies of locking statements, releases are replies of COMMIT and ROLLBACK, or errors.
+ */
+export class ConnectionLocks implements LockOwner {
+  readonly #rows: DatabaseRows;
+  readonly #running: Running[] = [];
+  #held: OpenHold[] = [];
+  #savepoints: { name: string; at: number }[] = [];
+  #inTransaction = false;
+  #lastReplyMs = 0;
+
+  constructor(rows: DatabaseRows) {
+    this.#rows = rows;
+  }
+
+  get isActive(): boolean {
+    return this.#running.length > 0;
+  }
+
+  get held(): number {
+    return this.#held.length;
+  }
+
+  /** @returns whether the next statement must be watched even if it neither locks nor ends anything. */
+  get isInvolved(): boolean {
+    return this.#inTransaction || this.#running.length > 0;
+  }
+
+  /** Called before a statement is handed to the client. */
+  sent(plan: CachedPlan, values: readonly unknown[] | undefined, parent: Context): Running {
+    const callMs = now();
+    const claims: Claim[] = [];
+    for (const lock of plan.locks) {
+      for (const row of this.#rows.find(lock, values)) {
+        const [first] = holdsInTheWay(row, lock.mode, this, callMs).filter((hold) => !hold.autocommit);
+        claims.push({
+          row,
+          lock,
+          inUse: row.holds.some((hold) => hold.releasedMs === undefined && hold.owner !== this) ? 1 : 0,
+          queueDepth: row.inFlight,
+          blocker: first && {
+            statement: first.summary,
+            state: first.owner.isActive ? 'active' : 'idle in transaction',
+            ageMs: Math.max(0, callMs - first.grantedMs),
+          },
+        });
+      }
+    }
+    for (const claim of claims) claim.row.inFlight++;
+    const running: Running = { plan, callMs, parent, hasStatementSpan: false, claims };
+    this.#running.push(running);
+    if (this.#running.length === 1) this.#endSent(running, callMs);
+    return running;
+  }
+
+  /** Called with the reply of a statement, before the service sees it. */
+  replied(running: Running, client: PgClient, error: unknown, rowCount: number | null | undefined): void {
+    const repliedMs = now();
+    const sentMs = Math.max(running.callMs, this.#lastReplyMs);
+    const answeredMs = Math.max(sentMs, repliedMs - loopClock.waitAt(repliedMs).maxMs);
+    const position = this.#running.indexOf(running);
+    if (position < 0) return;
+    this.#running.splice(position, 1);
+    this.#lastReplyMs = repliedMs;
+    for (const claim of running.claims) claim.row.inFlight--;
+    const status = client.getTransactionStatus?.();
+    if (error !== undefined && error !== null) {
+      this.#failed(running, client, error, sentMs, answeredMs, repliedMs);
+    } else {
+      this.#succeeded(running, status, rowCount, sentMs, answeredMs, repliedMs);
+    }
+    for (const claim of running.claims) claim.row.prune();
+    // The next statement in the client's queue goes out now.
+    if (this.#running.length > 0) this.#endSent(this.#running[0], repliedMs);
+  }
+
+  /** The connection is gone, and its locks with it. */
+  disconnected(): void {
+    const atMs = now();
+    for (const running of this.#running.splice(0)) {
+      for (const claim of running.claims) claim.row.inFlight--;
+    }
+    this.#release(0, atMs, atMs, atMs);
+    this.#inTransaction = false;
+    this.#savepoints = [];
+  }
+
+  #succeeded(
+    running: Running,
+    status: 'I' | 'T' | 'E' | null | undefined,
+    rowCount: number | null | undefined,
+    sentMs: number,
+    answeredMs: number,
+    repliedMs: number,
+  ): void {
+    const { plan } = running;
+    const op = plan.transaction;
+    if (op !== null) {
+      if (op.op === 'savepoint') this.#savepoints.push({ name: op.name, at: this.#held.length });
+      else if (op.op === 'release') this.#savepoints.length = this.#savepointAt(op.name, 0);
+      else if (op.op === 'rollback-to') {
+        const at = this.#savepointAt(op.name, -1);
+        if (at >= 0) {
+          this.#release(this.#savepoints[at].at, sentMs, answeredMs, repliedMs);
+          this.#savepoints.length = at + 1;
+        }
+      } else if (op.op === 'prepare') this.#forget();
+      else if (op.op !== 'begin') this.#endTransaction(sentMs, answeredMs, repliedMs);
+      this.#inTransaction =
+        op.op === 'begin' || (this.#inTransaction && op.op !== 'commit' && op.op !== 'rollback');
+    }
+    if (status === 'T' || status === 'E') this.#inTransaction = true;
+    else if (status === 'I') this.#inTransaction = false;
+    const sole = plan.locks.length === 1 && plan.statements === 1;
+    for (const claim of running.claims) {
+      if (claim.lock.onConflict === 'skip' && (!sole || !rowCount)) continue;
+      const nothing = sole && rowCount === 0;
+      this.#answered(running, claim, nothing ? 'nothing' : 'granted', sentMs, answeredMs, repliedMs, {
+        countsRows: sole ? (rowCount ?? null) : null,
+      });
+    }
+    if (!this.#inTransaction && this.#held.length > 0) this.#endTransaction(sentMs, answeredMs, repliedMs);
+  }
+
+  #failed(
+    running: Running,
+    client: PgClient,
+    error: unknown,
+    sentMs: number,
+    answeredMs: number,
+    repliedMs: number,
+  ): void {
+    const { code, severity } = error as { code?: unknown; severity?: unknown };
+    if (typeof code !== 'string' || severity === undefined) {
+      // Not the server's answer: a broken connection frees the locks, a client-side timeout does not.
+      if (client._queryable === false || client._ended === true) this.disconnected();
+      return;
+    }
+    for (const claim of running.claims) {
+      const refusal = REFUSALS[code];
+      if (claim.lock.onConflict === 'nowait' && code === '55P03') {
+        this.#emitRefused(running, claim, null, answeredMs, 'rejected', code);
+      } else if (claim.lock.onConflict === 'block') {
+        this.#answered(
+          running,
+          claim,
+          refusal === undefined ? 'nothing' : 'refused',
+          sentMs,
+          answeredMs,
+          repliedMs,
+          {
+            outcome: refusal,
+            errorType: code,
+          },
+        );
+      }
+    }
+    if (!this.#inTransaction) return;
+    // The error has aborted the transaction, or what came after its last savepoint: those locks are free.
+    this.#release(this.#savepoints.at(-1)?.at ?? 0, sentMs, answeredMs, repliedMs);
+  }
+
+  #answered(
+    running: Running,
+    claim: Claim,
+    result: Attempt['result'],
+    sentMs: number,
+    answeredMs: number,
+    repliedMs: number,
+    detail: { countsRows?: number | null; outcome?: Outcome; errorType?: string },
+  ): void {
+    const { row, lock } = claim;
+    const autocommit = !this.#inTransaction;
+    const inTheWay = lock.onConflict === 'block' ? holdsInTheWay(row, lock.mode, this, sentMs) : [];
+    if (inTheWay.length === 0 && lock.onConflict === 'block')
+      learnUncontended(running.plan, answeredMs - sentMs);
+    const attempt: Attempt = {
+      sentMs,
+      answeredMs,
+      repliedMs,
+      uncontendedMs: running.plan.uncontendedMs ?? 0,
+      autocommit,
+      result,
+      inTheWay,
+    };
+    if (result === 'granted' && !this.#held.some((other) => other.hold.row === row)) {
+      const hold: LockHold = {
+        row,
+        mode: lock.mode,
+        summary: lock.summary,
+        owner: this,
+        parent: running.parent,
+        hasStatementSpan: running.hasStatementSpan,
+        autocommit,
+        grantedMs: answeredMs,
+        endSentMs: undefined,
+        releasedMs: undefined,
+        endRepliedMs: repliedMs,
+        contradicted: false,
+      };
+      this.#checkContradiction(hold);
+      row.holds.push(hold);
+      this.#held.push({ hold, claim, attempt });
+      open.add(this);
+      const severalRows = !row.identifies && detail.countsRows !== null && (detail.countsRows ?? 1) > 1;
+      if (severalRows) this.#several.add(hold);
+      return;
+    }
+    if (inTheWay.length === 0) return;
+    this.#whenDecided(attempt, () => {
+      const wait = inferWait(attempt);
+      if (wait !== null) {
+        this.#emitRefused(
+          running,
+          claim,
+          wait,
+          answeredMs,
+          detail.outcome ?? 'acquired',
+          detail.outcome && detail.errorType,
+        );
+      }
+    });
+  }
+
+  /** Holds whose predicate matched several rows: their waits are real, but they are no queue for one row. */
+  readonly #several = new WeakSet<LockHold>();
+
+  #emitRefused(
+    running: Running,
+    claim: Claim,
+    wait: ReturnType<typeof inferWait>,
+    atMs: number,
+    outcome: Outcome,
+    errorType: string | undefined,
+  ): void {
+    emitLock({
+      rows: this.#rows,
+      row: claim.row,
+      parent: running.parent,
+      hasStatementSpan: running.hasStatementSpan,
+      wait,
+      grantedMs: atMs,
+      outcome,
+      errorType,
+      inUse: claim.inUse,
+      queueDepth: claim.queueDepth,
+      blocker: claim.blocker,
+      holdMs: undefined,
+    });
+  }
+
+  #whenDecided(attempt: Attempt, then: () => void): void {
+    const row = undecidedRow(attempt);
+    if (row === undefined) then();
+    else row.onRelease.push(() => this.#whenDecided(attempt, then));
+  }
+
+  /** COMMIT or ROLLBACK goes out: from here on the next in line may get the rows at any time. */
+  #endSent(running: Running, atMs: number): void {
+    const op = running.plan.transaction?.op;
+    if (op !== 'commit' && op !== 'rollback') return;
+    for (const { hold } of this.#held) hold.endSentMs ??= atMs;
+  }
+
+  #endTransaction(sentMs: number, answeredMs: number, repliedMs: number): void {
+    this.#release(0, sentMs, answeredMs, repliedMs);
+    this.#savepoints = [];
+  }
+
+  #release(from: number, sentMs: number, answeredMs: number, repliedMs: number): void {
+    if (this.#held.length <= from) return;
+    const released = this.#held.splice(from);
+    for (const { hold } of released) {
+      hold.endSentMs ??= sentMs;
+      hold.releasedMs = Math.max(hold.endSentMs, answeredMs, hold.grantedMs);
+      hold.endRepliedMs = repliedMs;
+    }
+    if (this.#held.length === 0) open.delete(this);
+    for (const entry of released) this.#emitHold(entry);
+    for (const { hold } of released) {
+      hold.row.released();
+      hold.row.prune();
+    }
+  }
+
+  #emitHold(entry: OpenHold): void {
+    const { hold, claim, attempt } = entry;
+    if (attempt === undefined) return;
+    entry.attempt = undefined;
+    this.#whenDecided(attempt, () => {
+      if (hold.contradicted) return;
+      const wait = inferWait(attempt);
+      const countsAsHold = isExclusive(hold.mode) && !hold.autocommit && !this.#several.has(hold);
+      if (wait === null && !countsAsHold) return;
+      emitLock({
+        rows: this.#rows,
+        row: hold.row,
+        parent: hold.parent,
+        hasStatementSpan: hold.hasStatementSpan,
+        wait,
+        grantedMs: hold.grantedMs,
+        outcome: 'acquired',
+        errorType: undefined,
+        inUse: claim.inUse,
+        queueDepth: claim.queueDepth,
+        blocker: claim.blocker,
+        holdMs: countsAsHold ? releaseSeenByNext(hold) - hold.grantedMs : undefined,
+      });
+    });
+  }
+
+  /** A second exclusive grant before the first holder sent its COMMIT: impossible for one row. */
+  #checkContradiction(hold: LockHold): void {
+    if (!isExclusive(hold.mode) || hold.autocommit) return;
+    const other = hold.row.holds.find(
+      (candidate) =>
+        candidate.owner !== this &&
+        isExclusive(candidate.mode) &&
+        candidate.endSentMs === undefined &&
+        candidate.releasedMs === undefined,
+    );
+    if (other === undefined) return;
+    setTimeout(() => {
+      const ended = other.endSentMs ?? other.releasedMs;
+      if (ended !== undefined && ended < hold.grantedMs + CONTRADICTION_CHECK_MS) return;
+      this.#rows.contradict([other, hold]);
+    }, CONTRADICTION_CHECK_MS).unref();
+  }
+
+  #savepointAt(name: string, missing: number): number {
+    const at = this.#savepoints.findLastIndex((savepoint) => savepoint.name === name);
+    return at < 0 ? missing : at;
+  }
+
+  /** A prepared transaction keeps its locks beyond this connection: when they end is unknown. */
+  #forget(): void {
+    for (const { hold } of this.#held.splice(0)) {
+      hold.row.holds = hold.row.holds.filter((other) => other !== hold);
+    }
+    open.delete(this);
+    this.#savepoints = [];
+  }
+}
+
+/** A hold ends at the reply of its COMMIT, or at the next grant where that reply was processed first. */
+function releaseSeenByNext(hold: LockHold): number {
+  let releasedMs = hold.releasedMs ?? hold.grantedMs;
+  for (const next of hold.row.holds) {
+    if (next === hold || next.grantedMs <= hold.grantedMs || next.owner === hold.owner) continue;
+    if (isExclusive(next.mode))
+      releasedMs = Math.min(releasedMs, Math.max(next.grantedMs, hold.endSentMs ?? 0));
+  }
+  return releasedMs;
+}

@@ -1,0 +1,72 @@
+import { createHmac } from 'node:crypto';
+import { warnOnce } from '../../core/warn.ts';
+import { rowKeys } from '../sql/keys.ts';
+import type { LockClause } from '../sql/plan.ts';
+import { type LockHold, Row } from './row.ts';
+
+const MAX_ROWS = 10_000;
+const MAX_CONTRADICTIONS = 3;
+
+/** The rows of one database that this process locks or wants to lock. */
+export class DatabaseRows {
+  readonly #database: string;
+  readonly #salt: string;
+  readonly #rows = new Map<string, Row>();
+  readonly #contradictions = new Map<string, number>();
+
+  constructor(host: string, database: string, salt: string | undefined) {
+    this.#database = database;
+    this.#salt = salt ?? `${host}/${database}`;
+  }
+
+  /** @returns the rows a clause locks with these values; none where they cannot be told. */
+  find(lock: LockClause, values: readonly unknown[] | undefined): Row[] {
+    const keys = rowKeys(lock, values);
+    if (keys === null || lock.key === null) return [];
+    const family = `${lock.relation}(${lock.key.map((part) => part.column).join(', ')})`;
+    if ((this.#contradictions.get(family) ?? 0) >= MAX_CONTRADICTIONS) return [];
+    return keys.map((key) => this.#row(lock, family, key));
+  }
+
+  /** @returns the 64-bit keyed hash that stands for a row in exports. */
+  hashOf(row: Row): string {
+    row.hash ??= createHmac('sha256', this.#salt)
+      .update(`${this.#database}\0${row.key}`)
+      .digest('hex')
+      .slice(0, 16);
+    return row.hash;
+  }
+
+  /** Two transactions had one row at the same time: its key names no row. After a few, its family is given up. */
+  contradict(holds: readonly LockHold[]): void {
+    const { family } = holds[0].row;
+    for (const hold of holds) hold.contradicted = true;
+    const count = (this.#contradictions.get(family) ?? 0) + 1;
+    this.#contradictions.set(family, count);
+    if (count === MAX_CONTRADICTIONS) {
+      warnOnce(
+        `lock-family ${family}`,
+        `${family} does not identify rows: its locks are not recorded any more`,
+      );
+    }
+  }
+
+  #row(lock: LockClause, family: string, key: string): Row {
+    let row = this.#rows.get(key);
+    if (row !== undefined) return row;
+    if (this.#rows.size >= MAX_ROWS) this.#evict();
+    row = new Row(lock.relation, family, key, lock.identifies);
+    this.#rows.set(key, row);
+    return row;
+  }
+
+  /** Rows nobody holds or wants go, oldest first; those in use stay even beyond the limit. */
+  #evict(): void {
+    let surplus = MAX_ROWS / 10;
+    for (const [key, row] of this.#rows) {
+      if (!row.isIdle) continue;
+      this.#rows.delete(key);
+      if (--surplus === 0) return;
+    }
+  }
+}

@@ -1,0 +1,166 @@
+import { type Context, context, trace } from '@opentelemetry/api';
+import { type Outcome, PREFIX_CONNECT } from '../conventions.ts';
+import { now } from '../core/clock.ts';
+import { countTime, emitSegment } from '../core/emit.ts';
+import { forgetLastStarted, lastStartedOf, onShutdown } from '../core/span-processor.ts';
+import { poolResource } from './pool-name.ts';
+import type { PgClient, PgPool } from './types.ts';
+
+const OFFICIAL_SCOPE = '@opentelemetry/instrumentation-pg';
+
+/** Everybody who waits for a slot of a pool now, by pool. */
+const waiting = new WeakMap<PgPool, Set<PoolWait>>();
+/** Who holds a slot now. Bounded by the pools' sizes; entries go at release. */
+const holding = new Map<PgClient, PoolWait>();
+
+onShutdown(() => {
+  for (const client of [...holding.keys()]) releaseSlot(client);
+});
+
+/** @returns how many slots are held now: 0 when a service is idle and nothing leaked. */
+export function openHolds(): number {
+  return holding.size;
+}
+
+/** One call of `pool.connect`, from the call to the release of the slot. */
+export class PoolWait {
+  /** Where the caller's callback continues. */
+  readonly caller: Context = context.active();
+  readonly #pool: PgPool;
+  readonly #resource: string;
+  readonly #capacity: number | undefined;
+  readonly #inUse: number | undefined;
+  readonly #queueDepth: number | undefined;
+  readonly #startMs = now();
+  /** No slot was free at the call: the time until one is taken is a wait for it. */
+  readonly #queued: boolean;
+  /** Where the spans go: below the official `pg-pool.connect` span where there is one. */
+  #parent = this.caller;
+  #connectMs: number | undefined;
+  #takenMs = 0;
+  #settled = false;
+
+  constructor(pool: PgPool) {
+    this.#pool = pool;
+    this.#resource = poolResource(pool);
+    const { totalCount: total, idleCount: idle } = pool;
+    const max = pool.options?.max;
+    const pending = pool._pendingQueue?.length;
+    this.#capacity = max;
+    if (total === undefined || idle === undefined || max === undefined || pending === undefined) {
+      this.#queued = true;
+    } else {
+      // Idle clients are handed over in a later tick: those already in the queue will take them first.
+      this.#inUse = Math.min(max, total - idle + pending);
+      this.#queueDepth = Math.max(0, pending - idle - (max - total));
+      this.#queued = pending >= idle + (max - total);
+    }
+    forgetLastStarted();
+    let waiters = waiting.get(pool);
+    if (waiters === undefined) waiting.set(pool, (waiters = new Set()));
+    waiters.add(this);
+  }
+
+  /** Called when the pool's own `connect` has returned: a span that started within it is the official one. */
+  called(): void {
+    const official = lastStartedOf(OFFICIAL_SCOPE, 'pg-pool.connect');
+    if (official !== undefined) this.#parent = trace.setSpan(this.caller, official);
+    forgetLastStarted();
+  }
+
+  /** A new connection is opened for this waiter: from here on it holds the slot. */
+  connecting(): void {
+    this.#connectMs ??= now();
+  }
+
+  /** The pool called back. Only the first call counts: a late one after a timeout changes nothing. */
+  settle(error: Error | undefined, client: PgClient | undefined): void {
+    if (!this.#leave()) return;
+    const atMs = now();
+    if (error !== undefined && error !== null) {
+      this.#failed(error, atMs);
+      return;
+    }
+    this.#takenMs = this.#connectMs ?? atMs;
+    if (this.#queued) countTime(this.#parent, 'pool_wait', this.#startMs, this.#takenMs);
+    if (this.#connectMs !== undefined) this.#emitConnection(atMs, 'acquired');
+    if (client !== undefined) holding.set(client, this);
+  }
+
+  /** The pool ends and will never serve this waiter. */
+  abort(): void {
+    if (this.#connectMs !== undefined || !this.#leave()) return;
+    this.#emitPool(now(), 'aborted');
+  }
+
+  /** The slot was given back. */
+  release(): void {
+    this.#emitPool(this.#takenMs, 'acquired', now() - this.#takenMs);
+  }
+
+  #leave(): boolean {
+    if (this.#settled) return false;
+    this.#settled = true;
+    waiting.get(this.#pool)?.delete(this);
+    return true;
+  }
+
+  #failed(error: Error, atMs: number): void {
+    const timeout = /timeout/i.test(error.message);
+    const outcome = timeout ? 'timeout' : 'rejected';
+    const errorType = timeout ? 'timeout' : ((error as NodeJS.ErrnoException).code ?? error.name);
+    if (this.#connectMs === undefined) {
+      countTime(this.#parent, 'pool_wait', this.#startMs, atMs);
+      this.#emitPool(atMs, outcome, undefined, errorType);
+      return;
+    }
+    if (this.#queued) countTime(this.#parent, 'pool_wait', this.#startMs, this.#connectMs);
+    this.#emitPool(this.#connectMs, 'acquired', atMs - this.#connectMs);
+    this.#emitConnection(atMs, outcome, errorType);
+  }
+
+  #emitPool(endMs: number, outcome: Outcome, holdMs?: number, errorType?: string): void {
+    // Found a free slot: what passed until it was handed over is the event loop's time, not the pool's.
+    const startMs = this.#queued || outcome !== 'acquired' ? this.#startMs : endMs;
+    emitSegment({
+      segment: 'pool_wait',
+      resource: this.#resource,
+      parent: this.#parent,
+      startMs,
+      endMs,
+      outcome,
+      errorType,
+      capacity: this.#capacity,
+      inUse: this.#inUse,
+      queueDepth: this.#queueDepth,
+      holdMs,
+    });
+  }
+
+  #emitConnection(endMs: number, outcome: Outcome, errorType?: string): void {
+    const startMs = this.#connectMs ?? endMs;
+    countTime(this.#parent, 'connection_wait', startMs, endMs);
+    emitSegment({
+      segment: 'connection_wait',
+      resource: `${PREFIX_CONNECT}${this.#resource}`,
+      parent: this.#parent,
+      startMs,
+      endMs,
+      outcome,
+      errorType,
+    });
+  }
+}
+
+/** Writes the hold of a client that goes back to its pool, or is removed from it. */
+export function releaseSlot(client: PgClient): void {
+  const wait = holding.get(client);
+  if (wait === undefined) return;
+  holding.delete(client);
+  wait.release();
+}
+
+/** Closes the waits that a pool which has just been ended leaves hanging. */
+export function abortWaiters(pool: PgPool): void {
+  for (const wait of [...(waiting.get(pool) ?? [])]) wait.abort();
+}
