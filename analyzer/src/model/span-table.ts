@@ -61,6 +61,15 @@ export interface SpanTable {
   readonly events: ReadonlyMap<number, readonly SpanEvent[]>;
 }
 
+/** A state of a {@link SpanTableBuilder} it can go back to. */
+export interface BuilderMark {
+  readonly rows: number;
+  readonly entries: number;
+  readonly traces: number;
+  readonly resources: number;
+  readonly scopes: number;
+}
+
 /** Grows typed columns as rows come in. Every reader feeds one of these and nothing else. */
 export class SpanTableBuilder {
   readonly strings = new StringPool();
@@ -128,12 +137,15 @@ export class SpanTableBuilder {
     let flags = (span.followsFrom ? FLAG.followsFrom : 0) | (span.shared ? FLAG.shared : 0);
     u32.trace[row] = this.#trace(span.traceId);
     if (this.#id(span.spanId, u32.spanHi, u32.spanLo, row)) flags |= FLAG.opaqueId;
-    if (span.parentSpanId === '') flags |= FLAG.noParent;
-    else if (this.#id(span.parentSpanId, u32.parentHi, u32.parentLo, row)) flags |= FLAG.opaqueParent;
+    if (span.parentSpanId === '') {
+      flags |= FLAG.noParent;
+      u32.parentHi[row] = 0;
+      u32.parentLo[row] = 0;
+    } else if (this.#id(span.parentSpanId, u32.parentHi, u32.parentLo, row)) flags |= FLAG.opaqueParent;
     if (span.startUnixNano === null) flags |= FLAG.noStart;
-    else setTime(span.startUnixNano, u32.startSec, u32.startNs, row);
+    setTime(span.startUnixNano ?? 0n, u32.startSec, u32.startNs, row);
     if (span.endUnixNano === null) flags |= FLAG.noEnd;
-    else setTime(span.endUnixNano, u32.endSec, u32.endNs, row);
+    setTime(span.endUnixNano ?? 0n, u32.endSec, u32.endNs, row);
     u32.name[row] = this.strings.intern(span.name);
     u32.resource[row] = span.resource;
     u32.scope[row] = span.scope;
@@ -147,6 +159,32 @@ export class SpanTableBuilder {
     if (span.links.length > 0) this.#links.set(row, span.links);
     if (span.events.length > 0) this.#events.set(row, span.events);
     return row;
+  }
+
+  /** @returns where the table stands, for {@link rollback}. */
+  mark(): BuilderMark {
+    return {
+      rows: this.#length,
+      entries: this.#entries,
+      traces: this.#traceIds.length,
+      resources: this.#resources.length,
+      scopes: this.#scopes.length,
+    };
+  }
+
+  /** Takes back everything added since a mark (a record that turned out to be broken). Interned text stays. */
+  rollback(mark: BuilderMark): void {
+    for (let row = mark.rows; row < this.#length; row++) {
+      this.#links.delete(row);
+      this.#events.delete(row);
+    }
+    this.#length = mark.rows;
+    this.#entries = mark.entries;
+    for (const id of this.#traceIds.splice(mark.traces)) this.#traceIndex.delete(id);
+    this.#resources.length = mark.resources;
+    this.#scopes.length = mark.scopes;
+    dropFrom(this.#resourceIds, mark.resources);
+    dropFrom(this.#scopeIds, mark.scopes);
   }
 
   /** @returns the finished table; the builder must not be used afterwards. */
@@ -360,6 +398,11 @@ function toResource(attributes: Attributes): Resource {
 
 function stableKey(attributes: Attributes): string {
   return encodeValue([...attributes].sort(([a], [b]) => (a < b ? -1 : 1)) as unknown as AttributeValue);
+}
+
+/** Removes the entries that point at or beyond an index; they are the last ones put in. */
+function dropFrom(ids: Map<string, number>, index: number): void {
+  for (const [key, value] of ids) if (value >= index) ids.delete(key);
 }
 
 function grown<T extends Uint32Array | Uint8Array | Float64Array>(

@@ -9,6 +9,14 @@ export type Position = Omit<Rejected, 'file' | 'reason'>;
 /** Entries kept of what was rejected; beyond it only the count goes on. */
 const MAX_REJECTED = 10_000;
 
+interface Counts {
+  readonly spans: number;
+  readonly metrics: number;
+  readonly logs: number;
+  readonly profiles: number;
+  readonly loadPlans: number;
+}
+
 function idFault(value: unknown): string {
   if (value === undefined || value === null) return 'absent';
   if (value === '') return 'empty';
@@ -27,12 +35,19 @@ export class Collector {
   #invalidIds = 0;
   readonly #skipped = { logs: 0, profiles: 0 };
   #path = '';
-  #spansBefore = 0;
+  #before = { spans: 0, metrics: 0, logs: 0, profiles: 0, loadPlans: 0 };
+  #firstReason: string | null = null;
 
   /** Rejections and load plans from here on belong to this file. */
   openFile(path: string): void {
     this.#path = path;
-    this.#spansBefore = this.builder.length;
+    this.#firstReason = null;
+    this.#before = {
+      ...this.#skipped,
+      spans: this.builder.length,
+      metrics: this.metrics.length,
+      loadPlans: this.#loadPlans.length,
+    };
   }
 
   /** Closes the file: what it was taken for, its size, and in one line why it gave no spans, if it gave none. */
@@ -41,7 +56,7 @@ export class Collector {
       path: this.#path,
       format,
       bytes,
-      spans: this.spansOfFile,
+      spans: this.counts.spans,
       ...(note === null ? {} : { note }),
     });
   }
@@ -50,11 +65,24 @@ export class Collector {
     return this.#path;
   }
 
-  get spansOfFile(): number {
-    return this.builder.length - this.#spansBefore;
+  /** What the file open now has given so far. */
+  get counts(): Counts {
+    return {
+      spans: this.builder.length - this.#before.spans,
+      metrics: this.metrics.length - this.#before.metrics,
+      logs: this.#skipped.logs - this.#before.logs,
+      profiles: this.#skipped.profiles - this.#before.profiles,
+      loadPlans: this.#loadPlans.length - this.#before.loadPlans,
+    };
+  }
+
+  /** Why the first thing rejected in the file open now was rejected, or null. */
+  get firstRejectedOfFile(): string | null {
+    return this.#firstReason;
   }
 
   reject(at: Position, reason: string, file = this.#path): void {
+    if (file === this.#path) this.#firstReason ??= reason;
     this.#rejectedTotal++;
     this.#rejectedByFile.set(file, (this.#rejectedByFile.get(file) ?? 0) + 1);
     if (this.#rejected.length < MAX_REJECTED) this.#rejected.push({ file, ...at, reason });
@@ -70,10 +98,45 @@ export class Collector {
     const traceId = canonicalId(trace, TRACE_DIGITS);
     const spanId = canonicalId(span, SPAN_DIGITS);
     if (traceId !== '' && spanId !== '') return { traceId, spanId };
-    this.#invalidIds++;
     const which = traceId === '' ? 'trace id' : 'span id';
-    this.reject(at, `span "${name.slice(0, 80)}": its ${which} is ${idFault(traceId === '' ? trace : span)}`);
+    this.#rejectSpan(name, `its ${which} is ${idFault(traceId === '' ? trace : span)}`, at);
     return null;
+  }
+
+  /** As {@link ids}, for ids that are canonical already. */
+  validIds(traceId: string, spanId: string, name: string, at: Position): boolean {
+    if (traceId !== '' && spanId !== '') return true;
+    this.#rejectSpan(name, `its ${traceId === '' ? 'trace id' : 'span id'} is empty or zero`, at);
+    return false;
+  }
+
+  #rejectSpan(name: string, fault: string, at: Position): void {
+    this.#invalidIds++;
+    this.reject(at, `span "${name.slice(0, 80)}": ${fault}`);
+  }
+
+  /** Runs a reader of one record; when it throws, nothing of that record stays. @returns the error, or null. */
+  attempt(read: () => void): unknown {
+    const mark = this.builder.mark();
+    const before = {
+      metrics: this.metrics.length,
+      rejected: this.#rejected.length,
+      rejectedTotal: this.#rejectedTotal,
+      rejectedOfFile: this.#rejectedByFile.get(this.#path) ?? 0,
+      invalidIds: this.#invalidIds,
+    };
+    try {
+      read();
+      return null;
+    } catch (error) {
+      this.builder.rollback(mark);
+      this.metrics.length = before.metrics;
+      this.#rejected.length = before.rejected;
+      this.#rejectedTotal = before.rejectedTotal;
+      this.#rejectedByFile.set(this.#path, before.rejectedOfFile);
+      this.#invalidIds = before.invalidIds;
+      return error;
+    }
   }
 
   skip(signal: 'logs' | 'profiles', count: number): void {

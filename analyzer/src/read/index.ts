@@ -1,68 +1,112 @@
-import { createReadStream, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Input } from '../model/input.ts';
+import { type Bytes, counted, fileBytes, peek, streamBytes } from './bytes.ts';
 import { Collector } from './collector.ts';
-import { readJsonValue } from './json-shapes.ts';
-import { parseJson } from './parse-json.ts';
+import { bounded, compressionOf, type OnFault, unsupportedCompression } from './compression.ts';
+import { readContent, rejectTorn } from './content.ts';
+import type { TornLine } from './json-values.ts';
+import { expandPaths } from './paths.ts';
 
 export interface ReadOptions {
   /** What `-` reads; the process's standard input by default. */
-  readonly stdin?: AsyncIterable<Uint8Array>;
+  readonly stdin?: AsyncIterable<Uint8Array | string>;
+  /** Bytes any compressed input may expand to, however small it is (1 GiB by default). */
+  readonly freeExpansionBytes?: number;
 }
 
-/** Reads trace exports of any make: files, directories and `-` for standard input. */
+/** Enough to tell every format: the first record's outer lengths, or the first line's beginning. */
+const HEAD_BYTES = 4096;
+/** A compressed file inside a compressed file is opened; beyond this it is an attack. */
+const MAX_LAYERS = 3;
+
+/**
+ * Reads trace exports of any make and size into one {@link Input}: files, directories (a run directory, or one full
+ * of exports), globs, and `-` for standard input. A trace may be spread over all of them.
+ *
+ * Formats are told by content, never by name. What cannot be read is listed in `rejected` and the rest is read;
+ * nothing in an input makes this throw.
+ */
 export async function readInputs(paths: readonly string[], options: ReadOptions = {}): Promise<Input> {
   const collector = new Collector();
-  for (const path of paths.flatMap(expand)) {
-    collector.openFile(path);
-    const source = path === '-' ? (options.stdin ?? process.stdin) : createReadStream(path);
-    await readJsonLines(source, collector);
+  let torn: TornLine | null = null;
+  for (const item of expandPaths(paths)) {
+    collector.openFile(item.path);
+    if (item.fault !== null) {
+      collector.reject({}, item.fault);
+      collector.closeFile('unreadable', 0, item.fault);
+      continue;
+    }
+    torn = await readFile(item.path, collector, options, torn);
   }
+  if (torn !== null) rejectTorn(torn, collector);
   return collector.finish();
 }
 
-const NOT_EXPORTS = /^(manifest|invariants|report.*)\.json$|^resources\.jsonl$|\.(md|html|txt)$|^\./;
-
-function expand(path: string): string[] {
-  if (path === '-' || !statSync(path).isDirectory()) return [path];
-  return readdirSync(path)
-    .filter((name) => !NOT_EXPORTS.test(name))
-    .sort()
-    .map((name) => join(path, name));
+async function readFile(
+  path: string,
+  collector: Collector,
+  options: ReadOptions,
+  torn: TornLine | null,
+): Promise<TornLine | null> {
+  const input = { bytes: 0 };
+  const onFault: OnFault = (reason, offset) =>
+    collector.reject(offset === undefined ? {} : { offset }, reason);
+  try {
+    const raw = path === '-' ? streamBytes(options.stdin ?? process.stdin) : fileBytes(path);
+    let { head, source } = await peek(counted(raw, input), HEAD_BYTES);
+    const layers: string[] = [];
+    for (;;) {
+      const compression = compressionOf(head);
+      if (compression === null || layers.length === MAX_LAYERS) break;
+      layers.push(compression.name);
+      const content: Bytes = bounded(
+        compression.decompress(source, onFault),
+        input,
+        onFault,
+        options.freeExpansionBytes,
+      );
+      ({ head, source } = await peek(content, HEAD_BYTES));
+    }
+    const result = await readContent(head, source, collector, torn);
+    const content = result?.format ?? unreadable(head, collector);
+    const format = [content, ...layers].join(', ');
+    collector.closeFile(format, input.bytes, whyNoSpans(head, collector));
+    return result?.torn ? { ...result.torn, file: path } : null;
+  } catch (error) {
+    const reason = `cannot be read: ${(error as Error).message}`;
+    collector.reject({}, reason);
+    collector.closeFile('unreadable', input.bytes, reason);
+    return null;
+  }
 }
 
-async function readJsonLines(source: AsyncIterable<Uint8Array>, collector: Collector): Promise<void> {
-  let bytes = 0;
-  let rest = Buffer.alloc(0);
-  let whole = true;
-  let line = 0;
-  let format: string | null = null;
-  const read = (text: string) => {
-    if (text.trim() === '') return true;
-    try {
-      format = readJsonValue(parseJson(text), collector, { line }) ?? format;
-      return true;
-    } catch {
-      return false;
-    }
-  };
-  for await (const chunk of source) {
-    bytes += chunk.length;
-    rest = Buffer.concat([rest, chunk]);
-    if (line === 0 && !whole) continue;
-    let end = rest.indexOf(10);
-    for (; end >= 0; end = rest.indexOf(10)) {
-      if (!read(rest.toString('utf8', 0, end).replace(/^\ufeff/, ''))) {
-        if (line === 0) {
-          whole = false;
-          break;
-        }
-        collector.reject({ line: line + 1 }, 'not JSON');
-      }
-      line++;
-      rest = rest.subarray(end + 1);
-    }
-  }
-  if (!read(rest.toString('utf8').replace(/^\ufeff/, ''))) collector.reject({ line: line + 1 }, 'not JSON');
-  collector.closeFile(format ?? 'unknown', bytes, collector.spansOfFile === 0 ? 'no spans' : null);
+function unreadable(head: Buffer, collector: Collector): string {
+  const compression = unsupportedCompression(head);
+  const reason =
+    compression === null
+      ? `unknown format: begins with bytes ${head.subarray(0, 8).toString('hex')}`
+      : `compressed with ${compression}, which is not read: decompress it first, or use gzip or zstd`;
+  collector.reject({ offset: 0 }, reason);
+  return compression ?? 'unknown';
+}
+
+/** One line that says why a file gave no spans; null when it gave some or was never meant to. */
+function whyNoSpans(head: Buffer, collector: Collector): string | null {
+  const { spans, metrics, logs, profiles, loadPlans } = collector.counts;
+  if (spans > 0 || loadPlans > 0) return null;
+  if (head.length === 0) return 'the file is empty';
+  const found = [
+    metrics > 0 ? plural(metrics, 'metric') : '',
+    logs > 0 ? plural(logs, 'log message') : '',
+    profiles > 0 ? plural(profiles, 'profile message') : '',
+  ].filter((text) => text !== '');
+  if (found.length > 0) return `no spans, only ${found.join(' and ')}`;
+  const rejected = collector.firstRejectedOfFile;
+  if (rejected !== null) return `no spans: ${rejected}`;
+  return head.every((byte) => byte === 10 || byte === 13 || byte === 32 || byte === 9)
+    ? 'the file holds blank lines only'
+    : 'no spans in it';
+}
+
+function plural(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

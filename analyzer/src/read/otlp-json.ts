@@ -69,8 +69,13 @@ export function decodeKind(value: unknown): number {
 }
 
 function decodeStatus(status: unknown): { code: number; message: string } {
-  if (!isObject(status)) return { code: decodeEnum(status, 'STATUS_CODE_', STATUS, 2), message: '' };
-  return { code: decodeEnum(status.code, 'STATUS_CODE_', STATUS, 2), message: text(status.message) };
+  if (!isObject(status)) return { code: decodeStatusCode(status), message: '' };
+  return { code: decodeStatusCode(status.code), message: text(status.message) };
+}
+
+/** `STATUS_CODE_ERROR`, `Error`, `2` and 2 are the same; anything else is unset. */
+export function decodeStatusCode(value: unknown): number {
+  return decodeEnum(value, 'STATUS_CODE_', STATUS, 2);
 }
 
 function decodeEnum(

@@ -1,0 +1,170 @@
+import type { AttributeValue } from '../model/attributes.ts';
+import { KIND, type SpanEvent, type SpanLink, STATUS } from '../model/span.ts';
+import type { Collector, Position } from './collector.ts';
+import { canonicalId, SPAN_DIGITS, TRACE_DIGITS } from './ids.ts';
+import { decodeStatusCode } from './otlp-json.ts';
+import { isObject, type JsonObject, list, plainValue, safeInteger, text } from './otlp-values.ts';
+import { boundedTime, microsToNs, microsToUnixNano, toInteger } from './times.ts';
+
+/**
+ * Jaeger's JSON as its query API, its UI and its Elasticsearch storage write it: times in microseconds, the parent
+ * in `references` (or `parentSpanID`), the Resource as a process, named by `processID` or inline.
+ * https://www.jaegertracing.io/docs/latest/apis/ ; tag names as in
+ * https://opentelemetry.io/docs/specs/otel/trace/sdk_exporters/jaeger/.
+ */
+export function isJaegerTrace(value: JsonObject): boolean {
+  return Array.isArray(value.spans) && (value.traceID !== undefined || value.processes !== undefined);
+}
+
+export function isJaegerSpan(value: JsonObject): boolean {
+  return value.traceID !== undefined && value.spanID !== undefined;
+}
+
+export function readJaegerTrace(trace: JsonObject, collector: Collector, at: Position): void {
+  const processes = isObject(trace.processes) ? trace.processes : {};
+  const resources = new Map<unknown, number>();
+  for (const span of list(trace.spans)) {
+    if (!isObject(span)) {
+      collector.reject(at, 'a span that is not an object');
+      continue;
+    }
+    const process = span.process ?? processes[text(span.processID)];
+    let resource = resources.get(process);
+    if (resource === undefined) {
+      resource = collector.builder.resource(resourceAttributes(process));
+      resources.set(process, resource);
+    }
+    readSpan(span, span.traceID ?? trace.traceID, resource, collector, at);
+  }
+}
+
+export function readJaegerSpan(span: JsonObject, collector: Collector, at: Position): void {
+  readSpan(span, span.traceID, collector.builder.resource(resourceAttributes(span.process)), collector, at);
+}
+
+function resourceAttributes(process: unknown): Map<string, AttributeValue> {
+  const attributes = new Map<string, AttributeValue>();
+  if (!isObject(process)) return attributes;
+  if (process.serviceName !== undefined) attributes.set('service.name', text(process.serviceName));
+  for (const [key, value] of tagsOf(process)) if (key !== 'service.name') attributes.set(key, value);
+  return attributes;
+}
+
+function readSpan(
+  span: JsonObject,
+  trace: unknown,
+  resource: number,
+  collector: Collector,
+  at: Position,
+): void {
+  const name = text(span.operationName);
+  const ids = collector.ids(trace, span.spanID, name, at);
+  if (ids === null) return;
+  const tags = tagsOf(span);
+  const { parentSpanId, followsFrom, links } = references(span, ids.traceId);
+  const start = microsToUnixNano(span.startTime);
+  const duration = microsToNs(span.duration);
+  const status = takeStatus(tags);
+  const scope = collector.builder.scope(
+    takeText(tags, 'otel.scope.name') || takeText(tags, 'otel.library.name'),
+    takeText(tags, 'otel.scope.version') || takeText(tags, 'otel.library.version'),
+  );
+  collector.builder.add({
+    ...ids,
+    parentSpanId,
+    followsFrom,
+    shared: false,
+    name,
+    kind: kindOf(takeText(tags, 'span.kind')),
+    startUnixNano: start,
+    endUnixNano: start === null || duration === null ? null : boundedTime(start + duration),
+    statusCode: status.code,
+    statusMessage: status.message,
+    traceState: takeText(tags, 'w3c.tracestate'),
+    resource,
+    scope,
+    attributes: tags,
+    links,
+    events: list(span.logs).filter(isObject).map(readLog),
+  });
+}
+
+/** CHILD_OF wins over FOLLOWS_FROM wherever it stands; a reference into another trace is a link, never a parent. */
+function references(span: JsonObject, traceId: string) {
+  let childOf = '';
+  let follows = '';
+  const links: SpanLink[] = [];
+  for (const reference of list(span.references)) {
+    if (!isObject(reference)) continue;
+    const spanId = canonicalId(reference.spanID, SPAN_DIGITS);
+    const target = reference.traceID === undefined ? traceId : canonicalId(reference.traceID, TRACE_DIGITS);
+    if (spanId === '') continue;
+    const inTrace = target === traceId;
+    if (inTrace && reference.refType !== 'FOLLOWS_FROM' && childOf === '') childOf = spanId;
+    else if (inTrace && reference.refType === 'FOLLOWS_FROM' && follows === '') follows = spanId;
+    else links.push({ traceId: target, spanId, traceState: '', attributes: new Map() });
+  }
+  if (childOf === '') childOf = canonicalId(span.parentSpanID, SPAN_DIGITS);
+  if (childOf !== '' && follows !== '') {
+    links.push({ traceId, spanId: follows, traceState: '', attributes: new Map() });
+  }
+  return { parentSpanId: childOf || follows, followsFrom: childOf === '' && follows !== '', links };
+}
+
+/** `tags` is a list of typed values; Elasticsearch may hold them in `tag`, an object with dots written as `@`. */
+function tagsOf(holder: JsonObject): Map<string, AttributeValue> {
+  const tags = new Map<string, AttributeValue>();
+  for (const tag of list(holder.tags)) {
+    if (isObject(tag) && tag.key !== undefined) tags.set(text(tag.key), tagValue(tag));
+  }
+  const flat = isObject(holder.tag) ? holder.tag : isObject(holder.tags) ? holder.tags : {};
+  for (const key of Object.keys(flat)) tags.set(key.replaceAll('@', '.'), plainValue(flat[key]));
+  return tags;
+}
+
+function tagValue(tag: JsonObject): AttributeValue {
+  switch (tag.type) {
+    case 'bool':
+      return tag.value === true || tag.value === 'true';
+    case 'int64':
+      return safeInteger(toInteger(tag.value));
+    case 'float64':
+      return Number(tag.value);
+    case 'binary':
+      return { bytes: text(tag.value) };
+    case 'string':
+      return text(tag.value);
+    default:
+      return plainValue(tag.value);
+  }
+}
+
+function readLog(log: JsonObject): SpanEvent {
+  const attributes = tagsOf({ tags: log.fields });
+  const name = takeText(attributes, 'event');
+  return { timeUnixNano: microsToUnixNano(log.timestamp), name, attributes };
+}
+
+/** Takes what OTLP carries in fields of its own out of the tags. */
+export function takeStatus(tags: Map<string, AttributeValue>): { code: number; message: string } {
+  const message = takeText(tags, 'otel.status_description');
+  let code = decodeStatusCode(takeText(tags, 'otel.status_code'));
+  const error = tags.get('error');
+  if (error === true || error === 'true') {
+    tags.delete('error');
+    if (code === STATUS.unset) code = STATUS.error;
+  } else if (error === false || error === 'false') tags.delete('error');
+  return { code, message };
+}
+
+export function takeText(tags: Map<string, AttributeValue>, key: string): string {
+  const value = tags.get(key);
+  if (value === undefined) return '';
+  tags.delete(key);
+  return text(value);
+}
+
+export function kindOf(name: string): number {
+  const kind = name.toLowerCase() as keyof typeof KIND;
+  return Object.hasOwn(KIND, kind) ? KIND[kind] : KIND.unspecified;
+}
