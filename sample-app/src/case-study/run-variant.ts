@@ -3,21 +3,17 @@ import { cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import type { LinkReady } from '../link/main.ts';
 import type { Invariant, LoadFile } from '../load/load-file.ts';
 import type { LoadMessage } from '../load/main.ts';
 import { type LoadManifest, manifestHash } from '../load/manifest.ts';
 import type { Database } from '../postgres/database.ts';
-import type { ServiceReady } from '../service/main.ts';
 import { createTables } from '../service/schema.ts';
 import type { StatsAnswer } from '../service/stats.ts';
 import { VARIANTS, type VariantName } from '../service/variants.ts';
 import type { Children } from './children.ts';
 import { checkInvariants } from './invariants.ts';
 import { Monitor, readStats, type Sample } from './monitor.ts';
-
-/** Bandwidth of each connection between service and database, in each direction. */
-export const LINK_MBIT_PER_SECOND = 20;
+import { LINK_MBIT_PER_SECOND, startLink, startService, startWorker } from './stack.ts';
 
 /** How long the queues and the outbox may take to empty after the last answer. */
 const DRAIN_MS = 30_000;
@@ -50,35 +46,20 @@ export async function runVariant(options: RunOptions): Promise<VariantRun> {
   const { config, throughLink, title } = VARIANTS[variant];
   const databaseUrl = await database.createSchema(variant);
   const preloaded = await prepare(databaseUrl, registrations, stock, config.stockRows);
-
-  const pids: Record<string, number> = {};
-  if (database.pid !== null) pids['db'] = database.pid;
-  const linked = throughLink ? await startLink(children, databaseUrl) : null;
-  if (linked) pids['link'] = linked.pid;
-  const service = await children.start<ServiceReady>(
-    'service',
-    new URL('../service/main.ts', import.meta.url),
-    {
-      nodeOptions: ['--import', import.meta.resolve('@waitfall/instrumentation/register')],
-      env: {
-        DATABASE_URL: linked?.url ?? databaseUrl,
-        PORT: '0',
-        SIGNUP_VARIANT: variant,
-        OTEL_SERVICE_NAME: 'signup',
-        WAITFALL_TRACE_FILE: join(directory, 'traces.jsonl'),
-      },
-    },
+  const link = throughLink ? await startLink(children, databaseUrl) : null;
+  const service = await startService(
+    children,
+    variant,
+    link?.url ?? databaseUrl,
+    join(directory, 'traces.jsonl'),
   );
-  pids['app'] = service.child.pid!;
-  const worker =
-    config.audit === 'outbox'
-      ? await children.start('outbox worker', new URL('../worker/main.ts', import.meta.url), {
-          env: { DATABASE_URL: databaseUrl, AUDIT_BYTES: String(config.auditBytes) },
-        })
-      : null;
-  if (worker) pids['worker'] = worker.child.pid!;
-
-  const url = `http://127.0.0.1:${service.ready.port}`;
+  const worker = await startWorker(children, VARIANTS[variant], databaseUrl);
+  const pids = pidsOf({
+    app: service.child.pid,
+    db: database.pid,
+    link: link?.child.pid,
+    worker: worker?.pid,
+  });
   await writeJson(join(directory, 'manifest.json'), {
     variant,
     title,
@@ -95,14 +76,14 @@ export async function runVariant(options: RunOptions): Promise<VariantRun> {
       memoryBytes: totalmem(),
     },
   });
-  const monitor = new Monitor(url, pids, join(directory, 'resources.jsonl'));
+  const monitor = new Monitor(service.url, pids, join(directory, 'resources.jsonl'));
   try {
-    await runLoad(options, url, pids, monitor);
-    const stats = await drain(url);
+    await runLoad(options, service.url, pids, monitor);
+    const stats = await drain(service.url);
     await monitor.stop();
     // The service is stopped before the data is checked: what it still wanted to write is then written or lost.
     await children.stop(service.child);
-    if (worker) await children.stop(worker.child);
+    if (worker) await children.stop(worker);
     const invariants = await checkInvariants({
       databaseUrl,
       preloaded,
@@ -115,7 +96,7 @@ export async function runVariant(options: RunOptions): Promise<VariantRun> {
     return { variant, directory, load, invariants: load.invariants, samples: monitor.samples };
   } finally {
     await monitor.stop();
-    if (linked) await children.stop(linked.child);
+    if (link) await children.stop(link.child);
   }
 }
 
@@ -134,18 +115,11 @@ async function prepare(
   }
 }
 
-async function startLink(children: Children, databaseUrl: string) {
-  const url = new URL(databaseUrl);
-  const { child, ready } = await children.start<LinkReady>(
-    'link',
-    new URL('../link/main.ts', import.meta.url),
-    {
-      args: [url.hostname, url.port || '5432', String(LINK_MBIT_PER_SECOND)],
-    },
+/** @returns the processes there are; a database elsewhere, or a variant without a worker, has none. */
+function pidsOf(pids: Readonly<Record<string, number | null | undefined>>): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(pids).filter((entry): entry is [string, number] => entry[1] != null),
   );
-  url.hostname = '127.0.0.1';
-  url.port = String(ready.port);
-  return { child, pid: child.pid!, url: url.href };
 }
 
 async function serverVersion(url: string): Promise<string> {

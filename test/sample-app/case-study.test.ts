@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const main = fileURLToPath(new URL('../../sample-app/src/case-study/main.ts', import.meta.url));
+const temporary = mkdtempSync(join(tmpdir(), 'waitfall-test-'));
+// As root, PostgreSQL runs as another user and must get through here.
+chmodSync(temporary, 0o755);
+after(() => rmSync(temporary, { recursive: true }));
+
+const manifest = join(temporary, 'small.yaml');
+writeFileSync(
+  manifest,
+  JSON.stringify({
+    name: 'small',
+    steps: [
+      { phase: 'warmup', arrivalsPerSecond: 20, seconds: 1 },
+      { phase: 'ramp', arrivalsPerSecond: 40, seconds: 2 },
+    ],
+    requests: [
+      {
+        name: 'sign-up',
+        share: 0.7,
+        method: 'POST',
+        path: '/signup',
+        body: { campaign: 1, user: '{{sequence hot}}', age: 30, region: 'r1' },
+      },
+      { name: 'result', share: 0.3, method: 'GET', path: '/signup/{{integer 1 500}}', route: '/signup/:id' },
+    ],
+  }),
+);
+
+/** Starts the case study with a temporary folder of its own, by which its processes can be found. */
+function start(name: string, ...args: string[]): { child: ChildProcess; own: string; output: () => string } {
+  const own = join(temporary, name);
+  mkdirSync(own, { mode: 0o755 });
+  const child = spawn(
+    process.execPath,
+    [
+      '--conditions=waitfall-source',
+      main,
+      '--manifest',
+      manifest,
+      '--registrations',
+      '500',
+      '--out',
+      `${own}-runs`,
+      ...args,
+    ],
+    {
+      env: { ...process.env, TMPDIR: own, DATABASE_URL: '' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    },
+  );
+  let output = '';
+  child.stdout!.on('data', (chunk) => {
+    output += chunk;
+  });
+  child.stderr!.on('data', (chunk) => {
+    output += chunk;
+  });
+  return { child, own, output: () => output };
+}
+
+/** Processes of this machine that have `text` in their command line or environment. */
+function processesWith(text: string): string[] {
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry) && Number(entry) !== process.pid)
+    .filter((entry) => {
+      try {
+        const about =
+          readFileSync(`/proc/${entry}/cmdline`, 'utf8') + readFileSync(`/proc/${entry}/environ`, 'utf8');
+        return about.includes(text);
+      } catch {
+        return false;
+      }
+    });
+}
+
+async function nothingLeft(own: string): Promise<void> {
+  for (let attempt = 0; attempt < 300; attempt++) {
+    if (readdirSync(own).length === 0 && (!existsSync('/proc/self') || processesWith(own).length === 0))
+      return;
+    await sleep(50);
+  }
+  assert.fail(`left after 15 s: ${readdirSync(own)}, processes ${processesWith(own)}`);
+}
+
+async function until(run: { output: () => string; child: ChildProcess }, text: string): Promise<void> {
+  for (let attempt = 0; attempt < 600 && run.child.exitCode === null; attempt++) {
+    if (run.output().includes(text)) return;
+    await sleep(50);
+  }
+  assert.fail(`"${text}" was not printed:\n${run.output()}`);
+}
+
+function readRun(own: string, variant: string) {
+  const [directory] = globSync(`${own}-runs/*-${variant}`);
+  assert.ok(directory, `no run directory of ${variant}`);
+  const json = (file: string) => JSON.parse(readFileSync(join(directory, file), 'utf8'));
+  const lines = (file: string) => readFileSync(join(directory, file), 'utf8').trim().split('\n');
+  return { json, lines };
+}
+
+test('two runs at once: both whole, their data apart, nothing left of either', {
+  timeout: 60_000,
+}, async () => {
+  const runs = [start('one', '--variants', 'after'), start('two', '--variants', 'split-row')];
+  await Promise.all(runs.map(({ child }) => once(child, 'exit')));
+  for (const [index, variant] of (['after', 'split-row'] as const).entries()) {
+    const { own, output } = runs[index]!;
+    const { json, lines } = readRun(own, variant);
+    const load = json('load.json');
+    assert.deepEqual(
+      load.steps.map((step: { planned: number; succeeded: number }) => [step.planned, step.succeeded]),
+      [
+        [20, 20],
+        [80, 80],
+      ],
+      output(),
+    );
+    const broken = json('invariants.json').filter((invariant: { holds: boolean }) => !invariant.holds);
+    assert.deepEqual(broken, []);
+    assert.equal(json('manifest.json').variant, variant);
+    assert.equal(json('manifest.json').workload.hash, load.manifest.hash);
+    assert.ok(lines('resources.jsonl').every((line) => JSON.parse(line).service !== undefined));
+    const names = new Set(
+      lines('traces.jsonl')
+        .flatMap((line) => JSON.parse(line).resourceSpans)
+        .flatMap((resource) => resource.scopeSpans)
+        .flatMap((scope) => scope.spans)
+        .map((span) => span.name),
+    );
+    for (const name of ['POST /signup', 'GET /signup/:id', 'wait_for http.server', 'eligibility rules']) {
+      assert.ok(names.has(name), `${name} among ${[...names]}`);
+    }
+    assert.ok(!names.has('GET /stats'), 'looking at the service is no request of its');
+    await nothingLeft(own);
+  }
+});
+
+test('interrupted in the middle of a load', { timeout: 60_000 }, async (t) => {
+  const cases = [
+    // Ctrl-C reaches every process of the terminal's group, the others only the one they are sent to.
+    { signal: 'SIGINT', toGroup: true },
+    { signal: 'SIGTERM', toGroup: false },
+    { signal: 'SIGKILL', toGroup: false },
+  ] as const;
+  const runs = cases.map(({ signal }) => start(signal.toLowerCase(), '--variants', 'after'));
+  await Promise.all(runs.map((run) => until(run, 'step 1/2')));
+  for (const [index, { signal, toGroup }] of cases.entries()) {
+    await t.test(`${signal}: no process and no temporary folder is left`, async () => {
+      const run = runs[index]!;
+      process.kill(toGroup ? -run.child.pid! : run.child.pid!, signal);
+      const [code] = await once(run.child, 'exit');
+      if (signal !== 'SIGKILL') assert.equal(code, 130, run.output());
+      await nothingLeft(run.own);
+    });
+  }
+});
