@@ -1,7 +1,7 @@
 // Builds both packages: @waitfall/instrumentation as plain modules (it loads into other people's services,
 // file by file), the waitfall command bundled (a cold start reads three files instead of a thousand).
 import { spawnSync } from 'node:child_process';
-import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -20,27 +20,30 @@ tsc('instrumentation/tsconfig.build.json');
 
 rmSync(at('analyzer/dist'), { recursive: true, force: true });
 const { version } = JSON.parse(readFileSync(at('analyzer/package.json'), 'utf8'));
-const entryPoints = ['cli/main.ts', 'index.ts']
-  .map((name) => `analyzer/src/${name}`)
-  .filter((path) => existsSync(at(path)));
+const entryPoints = [
+  { in: 'analyzer/src/cli/main.ts', out: 'main' },
+  { in: 'analyzer/src/index.ts', out: 'index' },
+  { in: 'analyzer/src/tui/worker.ts', out: 'tui-worker' },
+];
 await build({
   absWorkingDir: root,
   entryPoints,
-  entryNames: '[name]',
   outdir: 'analyzer/dist',
   bundle: true,
   splitting: true,
   format: 'esm',
   platform: 'node',
   target: 'node22',
+  jsx: 'automatic',
+  minifySyntax: true,
   conditions: ['waitfall-source'],
   define: { 'process.env.NODE_ENV': '"production"', __WAITFALL_VERSION__: JSON.stringify(version) },
   // Bundled CommonJS dependencies still call require() for Node's own modules.
   banner: {
     js: "import { createRequire as __createRequire } from 'node:module';\nconst require = __createRequire(import.meta.url);",
   },
-  // Ink asks for its developer tools only when DEV is set; they are not shipped.
-  external: ['react-devtools-core'],
+  // Ink imports its developer tools statically but uses them only when DEV is set; they are not shipped.
+  alias: { 'react-devtools-core': './scripts/empty.mjs' },
   logLevel: 'warning',
 });
 tsc('analyzer/tsconfig.build.json');

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Analysis } from '../infer/analysis.ts';
 import { errors } from './errors.ts';
-import { analyzeOptions, type CommonFlags } from './options.ts';
+import { analyzeOptions, type CommonFlags, rulesOf } from './options.ts';
 import { Progress } from './output.ts';
 import { suggest } from './suggest.ts';
 
@@ -9,12 +9,9 @@ export const COMMANDS = ['report', 'trace', 'compare', 'size', 'help'] as const;
 
 /** Reads and analyses the inputs of a command; `-` stands for standard input, which is also read when it is piped. */
 export async function load(inputs: readonly string[], flags: CommonFlags): Promise<Analysis> {
-  const options = analyzeOptions(flags);
+  const options = { ...analyzeOptions(flags), ...(await rulesOf(flags)) };
   const paths = inputs.length > 0 ? inputs : pipedInput();
-  for (const path of paths) {
-    if (path === '-' || existsSync(path) || /[*?[{]/.test(path)) continue;
-    throw errors.notFound(path, inputs.length <= 2 ? suggest(path, COMMANDS) : null);
-  }
+  checkPaths(paths);
   const [{ readInputs }, { analyze }] = await Promise.all([
     import('../read/index.ts'),
     import('../infer/analysis.ts'),
@@ -27,6 +24,14 @@ export async function load(inputs: readonly string[], flags: CommonFlags): Promi
     return analyze(input, options);
   } finally {
     progress.clear();
+  }
+}
+
+/** Refuses paths that do not exist before anything is read; a mistyped command gets a hint. */
+export function checkPaths(paths: readonly string[]): void {
+  for (const path of paths) {
+    if (path === '-' || existsSync(path) || /[*?[{]/.test(path)) continue;
+    throw errors.notFound(path, paths.length <= 2 ? suggest(path, COMMANDS) : null);
   }
 }
 

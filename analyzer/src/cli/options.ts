@@ -10,6 +10,7 @@ import { errors } from './errors.ts';
 /** Options every command that reads an input has, as commander hands them over. */
 export interface CommonFlags {
   readonly load?: string;
+  readonly rules?: string;
   readonly by?: string;
   readonly route?: string;
   readonly from?: string;
@@ -28,6 +29,7 @@ export interface CommonFlags {
 export function addCommonOptions(command: Command): Command {
   return command
     .addOption(new Option('--load <file>', 'load plan of the run (default: load.json of a run directory)'))
+    .addOption(new Option('--rules <file>', 'YAML: which spans of other instrumentations are waits'))
     .addOption(new Option('--by <attribute>', 'split the requests by a span or resource attribute'))
     .addOption(new Option('--route <route>', 'only requests of a route: "POST /signup" or /signup'))
     .addOption(new Option('--from <time>', 'only requests that start at or after an ISO or epoch time'))
@@ -95,13 +97,28 @@ function objective(text: string): Objective {
   }
 }
 
-function loadPlan(path: string): unknown {
-  let text: string;
+/** Reads a rules file; its YAML parser is loaded only here. */
+export async function rulesOf({ rules: path }: CommonFlags): Promise<Pick<AnalyzeOptions, 'rules'>> {
+  if (path === undefined) return {};
+  const { loadRules } = await import('../classify/rules.ts');
+  const text = readText(path);
   try {
-    text = readFileSync(path, 'utf8');
+    return { rules: loadRules(text) };
+  } catch (error) {
+    throw errors.badFile(path, (error as Error).message);
+  }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
   } catch (error) {
     throw errors.unreadable(path, (error as Error).message);
   }
+}
+
+function loadPlan(path: string): unknown {
+  const text = readText(path);
   try {
     return JSON.parse(text);
   } catch {

@@ -29,6 +29,8 @@ export function buildProgram(outcome: Outcome): Command {
     .helpOption('--help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
     .argument('[inputs...]', INPUTS)
+    .enablePositionalOptions()
+    .configureHelp({ helpWidth: 80 })
     .exitOverride()
     .showHelpAfterError('(waitfall --help lists commands and options)')
     .configureOutput({ outputError: (text, write) => write(`waitfall: ${text.replace(/^error: /, '')}`) })
@@ -69,7 +71,8 @@ Examples:
   zstd -dc traces.jsonl.zst | waitfall report - --format requests | head
 ${EXIT_CODES}`,
     );
-  addCommonOptions(report).action(async (inputs: string[], flags: ReportFlags) => {
+  addCommonOptions(report).action(async (inputs: string[], own: ReportFlags) => {
+    const flags = withProgramFlags(own, report, program);
     const { reportCommand } = await import('./commands/report.ts');
     outcome.exitCode = await reportCommand(inputs, flags);
   });
@@ -84,7 +87,8 @@ Example:
   waitfall trace 4bf92f35 traces.jsonl
 ${EXIT_CODES}`,
     );
-  addCommonOptions(trace).action(async (id: string, inputs: string[], flags: CommonFlags) => {
+  addCommonOptions(trace).action(async (id: string, inputs: string[], own: CommonFlags) => {
+    const flags = withProgramFlags(own, trace, program);
     const { traceCommand } = await import('./commands/trace.ts');
     outcome.exitCode = await traceCommand(id, inputs, flags);
   });
@@ -102,11 +106,20 @@ Example:
   waitfall size run/ --rate 200 --wait 5ms
 ${EXIT_CODES}`,
     );
-  addCommonOptions(size).action(async (inputs: string[], flags: SizeFlags) => {
+  addCommonOptions(size).action(async (inputs: string[], own: SizeFlags) => {
+    const flags = withProgramFlags(own, size, program);
     const { sizeCommand } = await import('./commands/size.ts');
     outcome.exitCode = await sizeCommand(inputs, flags);
   });
   return program;
+}
+
+/** Flags given before the command count too: `waitfall --ascii report …`. */
+function withProgramFlags<T extends CommonFlags>(own: T, command: Command, program: Command): T {
+  const before = Object.entries(program.opts()).filter(
+    ([name]) => program.getOptionValueSource(name) === 'cli' && command.getOptionValueSource(name) !== 'cli',
+  );
+  return { ...own, ...Object.fromEntries(before) };
 }
 
 /** Parses the arguments and runs the command. @returns the exit code; prints what went wrong. */

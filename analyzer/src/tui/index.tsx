@@ -1,14 +1,14 @@
-import { writeFileSync } from 'node:fs';
+import { writeSync } from 'node:fs';
 import { render } from 'ink';
 import { rate } from '../report/units.ts';
 import { App } from './App.tsx';
 import { detectTheme, type Wishes } from './caps.ts';
+import { save } from './save.ts';
 import type { Session } from './session.ts';
 
 export interface TuiOptions extends Wishes {
+  /** The command line that shows the same, for `Y`. */
   readonly command: string;
-  /** Writes the report for `o`; @returns the name of the file. */
-  readonly save: (view: string) => string;
 }
 
 /** Leaves whatever state the terminal may be in: synchronized output, alternate screen, hidden cursor, paste mode. */
@@ -36,7 +36,7 @@ export async function openTui(session: Session, options: TuiOptions): Promise<vo
           process.stdout.write(`\u001b]52;c;${Buffer.from(effect.text).toString('base64')}\u0007`);
           return `sent to the terminal's clipboard: ${effect.text}`;
         }
-        if (effect.kind === 'save') return `written to ${options.save(view)}`;
+        if (effect.kind === 'save') return `written to ${save(session.report, view)}`;
         if (effect.kind !== 'whatIf') return '';
         const answer = await session.whatIf(effect.change);
         const range = answer.kneePerSecond;
@@ -58,7 +58,7 @@ export async function openTui(session: Session, options: TuiOptions): Promise<vo
   );
   const onError = (error: unknown): void => {
     app.unmount();
-    writeFileSync(process.stdout.fd, RESTORE);
+    writeSync(process.stdout.fd, RESTORE);
     console.error(`waitfall stopped: ${error instanceof Error ? error.message : String(error)}`);
     process.exit(70);
   };

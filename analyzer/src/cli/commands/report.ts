@@ -24,8 +24,13 @@ export async function reportCommand(inputs: readonly string[], flags: ReportFlag
     return exitCode(analysis, flags);
   }
   const report = buildReport(analysis, buildOptions(flags));
-  await write([await render(report, flags)], flags.output);
+  await printReport(report, flags);
   return exitCode(analysis, flags);
+}
+
+/** Prints a report in the format that was asked for. */
+export async function printReport(report: Report, flags: ReportFlags): Promise<void> {
+  await write([await render(report, flags)], flags.output);
 }
 
 async function render(report: Report, flags: ReportFlags): Promise<string> {

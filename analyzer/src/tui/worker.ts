@@ -1,0 +1,66 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { loadRules } from '../classify/rules.ts';
+import { type AnalyzeOptions, analyze } from '../infer/analysis.ts';
+import { readInputs } from '../read/index.ts';
+import { type BuildOptions, buildReport } from '../report/build.ts';
+import { buildSession } from './build-session.ts';
+import type { Session } from './session.ts';
+
+/** What the worker is started with. */
+export interface Job {
+  readonly paths: readonly string[];
+  readonly title: string;
+  /** Without rules: they hold functions, which do not cross over to a worker. */
+  readonly analyze: Omit<AnalyzeOptions, 'rules'>;
+  /** Text of the rules file, if any; already checked. */
+  readonly rulesYaml: string | null;
+  readonly build: BuildOptions;
+}
+
+/** A question of the screens, answered by {@link Answer} with the same id. */
+export interface Question {
+  readonly id: number;
+  readonly method: 'trace' | 'span' | 'waits' | 'whatIf' | 'split';
+  readonly args: readonly unknown[];
+}
+
+export type Answer =
+  | { readonly kind: 'progress'; readonly text: string }
+  | {
+      readonly kind: 'ready';
+      readonly title: string;
+      readonly report: Session['report'];
+      readonly traces: Session['traces'];
+    }
+  | { readonly kind: 'failed'; readonly message: string }
+  | { readonly kind: 'value'; readonly id: number; readonly value: unknown }
+  | { readonly kind: 'error'; readonly id: number; readonly message: string };
+
+/** Reads and analyses in a thread of its own, so that keys are answered meanwhile; then answers the screens. */
+async function run(job: Job, port: NonNullable<typeof parentPort>): Promise<void> {
+  const say = (answer: Answer): void => port.postMessage(answer);
+  say({ kind: 'progress', text: 'reading' });
+  const input = await readInputs(job.paths);
+  say({ kind: 'progress', text: `analysing ${input.table.length.toLocaleString('en-US')} spans` });
+  const options = job.rulesYaml === null ? job.analyze : { ...job.analyze, rules: loadRules(job.rulesYaml) };
+  const analysis = analyze(input, options);
+  const session = buildSession(analysis, buildReport(analysis, job.build), job.title, options);
+  say({ kind: 'ready', title: session.title, report: session.report, traces: session.traces });
+  port.on('message', ({ id, method, args }: Question) => {
+    (session[method] as (...args: readonly unknown[]) => Promise<unknown>)(...args).then(
+      (value) => say({ kind: 'value', id, value }),
+      (error: unknown) =>
+        say({ kind: 'error', id, message: error instanceof Error ? error.message : String(error) }),
+    );
+  });
+}
+
+if (parentPort) {
+  const port = parentPort;
+  run(workerData as Job, port).catch((error: unknown) => {
+    port.postMessage({
+      kind: 'failed',
+      message: error instanceof Error ? error.message : String(error),
+    } satisfies Answer);
+  });
+}
