@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dump } from './dump.ts';
+import type { TestSpan } from './spans.ts';
 
 test('several roots are several trees', () => {
   const spans = [
@@ -57,3 +58,42 @@ test('ids that are no hex are compared as text', () => {
   ];
   assert.deepEqual(dump(spans), ['cycle: x-10 [0,10) 0', '  x-9 [0,10) 10', 'cycles 1']);
 });
+
+test('links make no parents: not to a child, not on a root, not into another or a missing trace', () => {
+  const spans: TestSpan[] = [
+    {
+      id: '1',
+      name: 'root',
+      start: 0,
+      end: 10,
+      links: [
+        ['1', '2'],
+        ['2', '1'],
+        ['dead', '1'],
+      ],
+    },
+    { id: '2', parent: '1', name: 'child', start: 1, end: 4, links: [['1', '1']] },
+    { id: '1', trace: '2', name: 'holder', start: 0, end: 3 },
+  ];
+  assert.deepEqual(dump(spans), ['true: root [0,10) 7', '  child [1,4) 3', 'true: holder [0,3) 3']);
+});
+
+test('the order of the input changes nothing', () => {
+  const spans: TestSpan[] = [
+    { id: '1', name: 'root', start: 0, end: 100 },
+    { id: '2', parent: '1', name: 'a', start: 5, end: 50 },
+    { id: '2', parent: '1', name: 'a, again', start: 5, end: 60 },
+    { id: '3', parent: '2', name: 'b', start: 10, end: 70 },
+    { id: '4', parent: '9', name: 'orphan', start: 3, end: 4 },
+    { id: '5', parent: '5', name: 'self', start: 1, end: 2 },
+    { id: '6', parent: '1', name: 'broken', start: 9, end: 8 },
+    { id: '7', parent: '6', name: 'below broken', start: 80, end: 90 },
+  ];
+  const forwards = dump(spans);
+  assert.deepEqual(dump(spans.toReversed()).map(sorted), forwards.map(sorted));
+});
+
+/** Rows outside trees are listed in input order. */
+function sorted(line: string): string {
+  return /^(dropped|quarantined|detached): /.test(line) ? line.split(' ').sort().join(' ') : line;
+}

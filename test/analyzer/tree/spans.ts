@@ -22,6 +22,8 @@ export interface TestSpan {
   attributes?: Record<string, AttributeValue>;
   resource?: Record<string, AttributeValue>;
   scope?: string;
+  /** Linked spans as [trace, id]. */
+  links?: [string, string][];
 }
 
 /** Ids of up to 16 hex digits are padded as a reader would; anything else stays opaque. */
@@ -52,7 +54,12 @@ export function tableOf(spans: readonly TestSpan[]): SpanTable {
       resource: builder.resource(resource),
       scope: builder.scope(span.scope ?? 'test', ''),
       attributes: new Map(Object.entries(span.attributes ?? {})),
-      links: [],
+      links: (span.links ?? []).map(([trace, id]) => ({
+        traceId: trace.padStart(32, '0'),
+        spanId: testId(id),
+        traceState: '',
+        attributes: new Map([['waitfall.link', 'blocked_by']]),
+      })),
       events: [],
     });
   }
