@@ -2,6 +2,7 @@ import type { LoadManifest } from '../load/manifest.ts';
 import type { StepResult } from '../load/step-recorder.ts';
 import type { VariantName } from '../service/variants.ts';
 import { type MeasuredKnee, measureKnee } from './knee.ts';
+import { HOT_LOCK, type Predictions } from './predictions.ts';
 import { measureRecovery } from './recovery.ts';
 import type { ReportFile } from './report-file.ts';
 import type { VariantRun } from './run-variant.ts';
@@ -19,15 +20,8 @@ const REJECTION_MS = 250;
 const DRAIN_TOLERANCE = 1.5;
 const DRAIN_RESOLUTION_SECONDS = 1;
 
-const HOT_LOCK = 'lock:campaign';
 /** Kinds of the queues that fill one another in "before", inner to outer. */
 const CHAIN = ['lock', 'pool', 'admission'];
-/** How a what-if that a fix makes true names its change. */
-const WHAT_IF: Partial<Record<VariantName, RegExp>> = {
-  'update-last': /^lock:campaign .*(last|move|hold)/,
-  'split-row': /^lock:campaign .*(split|keys|capacity)/,
-};
-
 /** Something a run must show. */
 export interface Check {
   readonly variant: VariantName;
@@ -49,13 +43,16 @@ export function disturbed(run: VariantRun): boolean {
 }
 
 /** Checks each run against what its variant must show, from its own measurements only. */
-export function checkRuns(runs: readonly JudgedRun[]): Check[] {
+export function checkRuns(runs: readonly JudgedRun[], predictions: Predictions): Check[] {
   const find = (variant: VariantName) => runs.find((judged) => judged.run.variant === variant) ?? null;
   const before = find('before');
   const after = find('after');
   return runs.flatMap((judged) => {
     const { variant } = judged.run;
-    const judgements = [...variantJudgements(judged, before, after), ...overloadJudgements(judged.run)];
+    const judgements = [
+      ...variantJudgements(judged, before, after, predictions),
+      ...overloadJudgements(judged.run),
+    ];
     return judgements.map((judgement) => ({ variant, ...judgement }));
   });
 }
@@ -66,6 +63,7 @@ function variantJudgements(
   judged: JudgedRun,
   before: JudgedRun | null,
   after: JudgedRun | null,
+  predictions: Predictions,
 ): Judgement[] {
   const { run, report } = judged;
   switch (run.variant) {
@@ -94,7 +92,7 @@ function variantJudgements(
       ];
     case 'update-last':
     case 'split-row':
-      return [judgeWhatIf(judged, before)];
+      return [judgePrediction(judged, predictions)];
     case 'after-cached-rules':
       return [judgeNextBottleneck(judged, after)];
     case 'real-rtt':
@@ -202,12 +200,11 @@ function reachedBy(judged: JudgedRun): { readonly reached: number; readonly text
     : { reached: perSecond, text: rate(perSecond) };
 }
 
-/** The range that the before run's what-if gives for this change must hold the knee that was measured. */
-function judgeWhatIf(judged: JudgedRun, before: JudgedRun | null): Judgement {
+/** The range that the before run's what-if gave for this change must hold the knee that was measured. */
+function judgePrediction(judged: JudgedRun, predictions: Predictions): Judgement {
   const claim = 'moves the knee as the what-if of "before" said';
-  const change = WHAT_IF[judged.run.variant];
-  const whatIf = before?.report?.verdict.whatIf.find((one) => change?.test(one.change));
-  if (!whatIf?.kneePerSecond) return unknown(claim, 'the report of "before" holds no such what-if');
+  const whatIf = predictions.get(judged.run.variant);
+  if (!whatIf?.kneePerSecond) return unknown(claim, 'there is no what-if of "before" for it');
   const { low, high } = whatIf.kneePerSecond;
   const { reached, text } = reachedBy(judged);
   const capped = kneeOf(judged).perSecond === null;

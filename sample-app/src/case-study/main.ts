@@ -12,6 +12,7 @@ import { waitfall } from './analyzer.ts';
 import { checkRuns, disturbance, disturbed, type JudgedRun } from './checks.ts';
 import { Children } from './children.ts';
 import { type CaseStudyOptions, HELP, readOptions, UsageError } from './options.ts';
+import { type Predictions, predict } from './predictions.ts';
 import { ProgressDisplay, TABLE_HEADER } from './progress.ts';
 import { readReport } from './report-file.ts';
 import { runVariant, type VariantRun } from './run-variant.ts';
@@ -19,6 +20,9 @@ import { runVariant, type VariantRun } from './run-variant.ts';
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 const EXIT_INTERRUPTED = 130;
+
+/** Reports are printed whole for this many variants, and as their verdict line for more. */
+const FULL_REPORTS = 2;
 
 /** The short form ends within this time. */
 const QUICK_SECONDS = 88;
@@ -108,6 +112,7 @@ async function caseStudy(
   const database = await openDatabase(existing);
   opened.push(database);
   const judged: JudgedRun[] = [];
+  let predictions: Predictions = new Map();
   let sound = true;
   for (const variant of options.variants) {
     if (options.quick && judged.length > 0 && !timeLeft(judged)) {
@@ -117,15 +122,23 @@ async function caseStudy(
     const run = await runOne(options, variant, database, children);
     saySeconds('reading the traces');
     const text = await report(run);
-    if (text !== null) say(`\n${text}`);
-    judged.push({ run, report: await readReport(run.directory) });
+    if (text !== null) say(`\n${options.variants.length > FULL_REPORTS ? verdictLine(text) : text}`);
+    const answer = await readReport(run.directory);
+    judged.push({ run, report: answer });
+    if (variant === 'before' && answer) predictions = await predict(run.directory, answer, options.variants);
     sound &&= text !== null && run.invariants.every((invariant) => invariant.holds);
   }
   await printEvidence(judged);
-  sound = printChecks(judged) && sound;
+  sound = printChecks(judged, predictions) && sound;
   say('\nLook closer:');
   for (const { run } of judged) say(`  npx waitfall ${shown(run.directory)}`);
   return sound;
+}
+
+/** @returns the one line of a text report that says which queue saturated first, or why none is named. */
+function verdictLine(text: string): string {
+  const line = text.split('\n').find((one) => /^(First saturating queue|No queue saturated)/.test(one));
+  return `  ${line ?? 'no verdict line: see the report'}`;
 }
 
 /** Whether another variant ends within the time of the short form, going by the one before it. */
@@ -150,8 +163,8 @@ async function printEvidence(judged: readonly JudgedRun[]): Promise<void> {
 }
 
 /** @returns whether nothing failed that a quiet machine would have let succeed. */
-function printChecks(judged: readonly JudgedRun[]): boolean {
-  const checks = checkRuns(judged);
+function printChecks(judged: readonly JudgedRun[], predictions: Predictions): boolean {
+  const checks = checkRuns(judged, predictions);
   if (checks.length === 0) return true;
   say('\nWhat these runs must show, from their own measurements:');
   let failed = false;

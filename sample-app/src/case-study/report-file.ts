@@ -18,6 +18,7 @@ export interface ReportResource {
   readonly resource: string;
   readonly kind: string;
   readonly visitsPerRequest: number | null;
+  readonly holdComposition: readonly { readonly what: string; readonly share: number }[];
   readonly windows: readonly { readonly meanHoldNs: number | null; readonly meanWaitNs: number | null }[];
 }
 
