@@ -33,6 +33,12 @@ export const NO_MEMORY: readonly string[] = [
   'processors::memory_limiter::spike_limit_mib: 3',
 ];
 
+/** No collector outlives the tests, whatever ends them. */
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 /** Starts a collector on free loopback ports and waits until it takes data. */
 export async function startCollector(options: CollectorOptions): Promise<RunningCollector> {
   const [grpc, http, telemetry, health] = await freePorts(4);
@@ -60,7 +66,8 @@ export async function startCollector(options: CollectorOptions): Promise<Running
   child.stderr!.setEncoding('utf8').on('data', (text: string) => {
     log += text;
   });
-  process.once('exit', () => child.kill('SIGKILL'));
+  running.add(child);
+  child.once('exit', () => running.delete(child));
   for (let tries = 0; !log.includes('Everything is ready'); tries++) {
     if (child.exitCode !== null) throw new Error(`${options.config}: the collector ended:\n${log}`);
     if (tries > 600) {
