@@ -1,4 +1,4 @@
-import { type Parts, partsOf, requestGroup, routeGroups } from '../aggregate/groups.ts';
+import { type Parts, requestGroup, routeGroups } from '../aggregate/groups.ts';
 import { isRoute } from '../aggregate/requests.ts';
 import { explains, splitRequests } from '../aggregate/split.ts';
 import type { WindowRow } from '../aggregate/types.ts';
@@ -20,8 +20,7 @@ export interface BuildOptions {
 
 /** Makes the report of an analysis: groups its requests and puts every part where the JSON schema expects it. */
 export function buildReport(analysis: Analysis, options: BuildOptions = {}): Report {
-  const { requests, forest, classes, partition } = analysis;
-  const parts = partsOf(forest, classes, partition);
+  const { requests, parts } = analysis;
   const members = selectRoute(analysis, options.route);
   const by = options.by === undefined ? null : splitSection(analysis, parts, members, options.by);
   return {

@@ -27,12 +27,14 @@ export function headSection(report: Report): Section[] {
 /** @returns what one file was taken for and what it gave, in one line. */
 export function fileLine(file: InputFile): string {
   const refused = file.rejected > 0 ? `, ${count(file.rejected)} rejected` : '';
-  return `${file.path}: ${file.format}, ${plural(file.spans, 'span')}, ${bytes(file.bytes)}${refused}`;
+  const name = file.path === '-' ? 'standard input' : file.path;
+  return `${name}: ${file.format}, ${plural(file.spans, 'span')}, ${bytes(file.bytes)}${refused}`;
 }
 
 function readLine({ input, requests, routes, windows }: Report): string {
   const traces = `${plural(requests.count, 'request')} in ${plural(input.traces, 'trace')}`;
-  const over = windows.length === 0 ? '' : ` over ${duration(spanOf(windows))}`;
+  // One request makes a window of no length worth naming.
+  const over = requests.count < 2 || windows.length === 0 ? '' : ` over ${duration(spanOf(windows))}`;
   const paths =
     routes.length > 1 ? `, ${routes.length} routes` : routes.length === 1 ? `, ${routes[0].route}` : '';
   const covered =
