@@ -21,8 +21,8 @@ export interface SustainedOptions {
 }
 
 const WARM_UP = 0.3;
-/** A class keeps up when at least this share of its arrivals succeed in the measured part. */
-const KEEPS_UP = 0.965;
+/** A service keeps up when it answers all it is sent but for the chance of a run of n requests. */
+const keepsUp = (n: number): number => 1 - Math.max(0.012, 2 / Math.sqrt(n));
 /** Classes with fewer arrivals are judged together with the rest. */
 const MIN_CLASS = 150;
 
@@ -42,6 +42,7 @@ export function throughputAt(scenario: Scenario, perSecond: number, requests: nu
     { record: false, stopAtEnd: true },
   );
   const from = durationNs * WARM_UP;
+  const share = keepsUp(requests * (1 - WARM_UP));
   const arrived = new Map<number, number>();
   const succeeded = new Map<number, number>();
   const count = (map: Map<number, number>, key: number): void => void map.set(key, (map.get(key) ?? 0) + 1);
@@ -57,15 +58,17 @@ export function throughputAt(scenario: Scenario, perSecond: number, requests: nu
     const done = succeeded.get(visitClass) ?? 0;
     allIn += n;
     allOut += done;
-    if (n < MIN_CLASS || done >= KEEPS_UP * n) continue;
+    if (n < MIN_CLASS || done >= share * n) continue;
     behindIn += n;
     behindOut += done;
   }
-  const keptUp = behindIn === 0 && allOut >= KEEPS_UP * allIn;
-  const share = behindIn > 0 ? behindOut / behindIn : allIn > 0 ? allOut / allIn : 1;
+  const keptUp = behindIn === 0 && allOut >= share * allIn;
+  const answered = behindIn > 0 ? behindOut / behindIn : allIn > 0 ? allOut / allIn : 1;
+  // The rate that really came: bursts make it differ from the planned one.
+  const offeredPerSecond = (allIn * 1e9) / (durationNs - from);
   return {
-    offeredPerSecond: perSecond,
-    sustainedPerSecond: keptUp ? perSecond : perSecond * Math.min(1, share),
+    offeredPerSecond,
+    sustainedPerSecond: keptUp ? offeredPerSecond : offeredPerSecond * Math.min(1, answered),
     keptUp,
   };
 }
@@ -81,20 +84,17 @@ export function sustainedRate(scenario: Scenario, options: SustainedOptions): nu
     return throughputAt(scenario, LOSS_OVERLOAD * bound, options.requests).sustainedPerSecond;
   }
   let low = 0;
-  let high = Number.POSITIVE_INFINITY;
-  let rate = bound * 1.08;
-  let best = 0;
+  let high = { rate: Number.POSITIVE_INFINITY, sustained: Number.POSITIVE_INFINITY };
+  let rate = bound * 1.06;
   for (let i = 0; i < 7; i++) {
-    const { sustainedPerSecond, keptUp } = throughputAt(scenario, rate, options.requests);
-    best = Math.max(best, sustainedPerSecond);
-    if (keptUp) low = rate;
-    else high = Math.min(high, rate);
-    if (!keptUp && rate < JUST_ABOVE * sustainedPerSecond) break;
-    if (high < JUST_ABOVE * low) break;
-    if (high === Number.POSITIVE_INFINITY) rate *= 1.2;
-    else rate = Math.sqrt(high * Math.max(low, best));
+    const { offeredPerSecond, sustainedPerSecond, keptUp } = throughputAt(scenario, rate, options.requests);
+    if (keptUp) low = Math.max(low, offeredPerSecond);
+    else if (offeredPerSecond < high.rate) high = { rate: offeredPerSecond, sustained: sustainedPerSecond };
+    if (high.rate < JUST_ABOVE * Math.max(low, high.sustained)) break;
+    if (high.rate === Number.POSITIVE_INFINITY) rate *= 1.2;
+    else rate = Math.sqrt(high.rate * Math.max(low, high.sustained));
   }
-  return best;
+  return Math.max(low, high.rate === Number.POSITIVE_INFINITY ? low : high.sustained);
 }
 
 /** A semaphore without a queue reaches its plateau only far above it: below, gaps between arrivals are lost. */

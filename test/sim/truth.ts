@@ -55,7 +55,7 @@ const RELIEF = 1.5;
 const HOPELESS = 3.5;
 /** A relief this close to the best (share of it, or in elasticity) is as good an answer. */
 const NEAR_SHARE = 0.5;
-const NEAR_ELASTICITY = 0.05;
+const NEAR_ELASTICITY = 0.08;
 /** A wait belongs to the chain beyond both: per visit, and as a share of the growth of the mean latency. */
 const CHAIN_NS = 1_500_000;
 const CHAIN_SHARE = 0.04;
@@ -63,12 +63,9 @@ const CHAIN_SHARE = 0.04;
 const CHAIN_UNSURE = 2;
 
 /** @returns how the sustained rate answers to the relief of each queue. */
-export function reliefs(
-  scenario: Scenario,
-  kneePerSecond: number,
-  requests: number,
-  collapses: boolean,
-): Relief[] {
+export function reliefs(scenario: Scenario, requests: number, collapses: boolean): Relief[] {
+  // The unrelieved rate is measured the same way, with the same draws: what differs is the relief alone.
+  const before = sustainedRate(scenario, { requests, collapses });
   const rates = demands(scenario);
   const lowest = Math.min(...rates.map((demand) => demand.saturatesAtPerSecond));
   return rates
@@ -80,7 +77,7 @@ export function reliefs(
         queue,
         factor: relieved.factor,
         sustainedPerSecond: rate,
-        elasticity: Math.log(rate / kneePerSecond) / Math.log(relieved.factor),
+        elasticity: Math.log(rate / before) / Math.log(relieved.factor),
       };
     })
     .sort((a, b) => b.elasticity - a.elasticity);
@@ -97,9 +94,9 @@ function nearBest(ranked: readonly Relief[]): string[] {
 export function measureTruth(print: Blueprint, options: TruthOptions): { truth: Truth; scenario: Scenario } {
   const collapses = print.shape === 'retries' || print.shape === 'slowdown';
   const { requests } = options;
-  const kneePerSecond = sustainedRate(print.scenario, { requests: requests * 2, collapses });
+  const kneePerSecond = sustainedRate(print.scenario, { requests: requests * 3, collapses });
   const scenario = planLoad(print, kneePerSecond, options.planned);
-  const ranked = reliefs(print.scenario, kneePerSecond, requests, collapses);
+  const ranked = reliefs(print.scenario, requests, collapses);
   const first = ranked[0].queue;
   const top = Math.max(...scenario.load.steps.map((step) => step.arrivalsPerSecond));
   const saturates = top > kneePerSecond;
@@ -166,7 +163,7 @@ function whatIfs(scenario: Scenario, first: QueueRef, requests: number, collapse
   }
   return changes.map(({ change, factor, scenario: changed }) => {
     const kneePerSecond = sustainedRate(changed, { requests, collapses });
-    const next = nearBest(reliefs(changed, kneePerSecond, requests, collapses));
+    const next = nearBest(reliefs(changed, requests, collapses));
     return { change, factor, kneePerSecond, next };
   });
 }
