@@ -1,6 +1,7 @@
 import { trace } from '@opentelemetry/api';
 import { type AnySpanProcessor, WaitfallSpanProcessor } from '../core/span-processor.ts';
 import { warnOnce } from '../core/warn.ts';
+import { FanOutProcessor } from '../export/fan-out.ts';
 import { FileSpanProcessor } from '../export/file-processor.ts';
 import type { WaitfallInstrumentation } from '../instrumentation.ts';
 import { type Loaded, loadOptional } from './optional-module.ts';
@@ -48,9 +49,9 @@ export function startSdk(own: WaitfallInstrumentation): boolean {
     );
     return false;
   }
-  const processors = destination.processors.map((next) => new WaitfallSpanProcessor(next));
+  const processor = new WaitfallSpanProcessor(new FanOutProcessor(destination.processors));
   const options: Record<string, unknown> = {
-    spanProcessors: processors,
+    spanProcessors: [processor],
     instrumentations: [...officialInstrumentations(), own],
   };
   if (process.env.OTEL_METRICS_EXPORTER === undefined) options['metricReaders'] = [];
@@ -59,8 +60,8 @@ export function startSdk(own: WaitfallInstrumentation): boolean {
   sdk.start();
   flushAtEnd({
     flushSync: () => destination.file?.flushSync(),
-    flush: () => Promise.all(processors.map((processor) => processor.forceFlush())),
-    needsAsync: destination.processors.some((processor) => processor !== destination.file),
+    flush: () => processor.forceFlush(),
+    needsAsync: destination.processors.some((next) => next !== destination.file),
   });
   return true;
 }

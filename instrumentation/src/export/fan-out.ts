@@ -1,0 +1,34 @@
+import type { Context } from '@opentelemetry/api';
+import type { AnySpanProcessor } from '../core/span-processor.ts';
+
+/**
+ * Several destinations as one processor. Our finished spans have one way out, the processor that stands before the
+ * exporting one: a second one beside it would never see them.
+ */
+export class FanOutProcessor implements AnySpanProcessor {
+  readonly #next: readonly AnySpanProcessor[];
+
+  constructor(next: readonly AnySpanProcessor[]) {
+    this.#next = next;
+  }
+
+  onStart(span: unknown, parentContext: Context): void {
+    for (const next of this.#next) next.onStart(span, parentContext);
+  }
+
+  onEnding(span: unknown): void {
+    for (const next of this.#next) next.onEnding?.(span);
+  }
+
+  onEnd(span: unknown): void {
+    for (const next of this.#next) next.onEnd(span);
+  }
+
+  async forceFlush(): Promise<void> {
+    await Promise.all(this.#next.map((next) => next.forceFlush()));
+  }
+
+  async shutdown(): Promise<void> {
+    await Promise.all(this.#next.map((next) => next.shutdown()));
+  }
+}
