@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { context, ROOT_CONTEXT, TraceFlags, trace } from '@opentelemetry/api';
 import pg from 'pg';
 import { createApp } from './app.ts';
-import { type OutboxState, readOutbox } from './stats.ts';
+import { readOutbox } from './stats.ts';
 import { type ServiceConfig, variantNamed } from './variants.ts';
 
 /** What the process tells its parent once it listens, when there is one. */
@@ -43,12 +43,12 @@ async function openConnections(): Promise<void> {
 }
 
 /** A connection of its own for `/stats`, where there is an outbox to look at. */
-async function outboxReader(): Promise<() => Promise<OutboxState | null>> {
-  if (config.audit !== 'outbox') return async () => null;
+async function connectForStats(): Promise<pg.Client | null> {
+  if (config.audit !== 'outbox') return null;
   const client = new pg.Client({ connectionString: DATABASE_URL, application_name: 'signup-stats' });
   client.on('error', (error) => console.error(`connection of /stats lost: ${error.message}`));
   await client.connect();
-  return () => readOutbox(client);
+  return client;
 }
 
 /** Work that belongs to no request: its spans would look like requests of their own. */
@@ -57,10 +57,11 @@ const untraced = trace.setSpanContext(ROOT_CONTEXT, {
   spanId: '1'.padStart(16, '0'),
   traceFlags: TraceFlags.NONE,
 });
-const readState = await context.with(untraced, async () => {
+const statsClient = await context.with(untraced, async () => {
   await openConnections();
-  return outboxReader();
+  return connectForStats();
 });
+const readState = async () => statsClient && readOutbox(statsClient);
 const server = createApp(config, pool, readState).listen(Number(PORT ?? 0), '127.0.0.1', 4096, () => {
   const ready: ServiceReady = { port: (server.address() as AddressInfo).port };
   if (process.send) process.send(ready);
@@ -73,8 +74,9 @@ function end(): void {
   if (ending) return;
   ending = true;
   server.close(async () => {
-    await pool.end();
-    process.exit(0);
+    await Promise.all([pool.end(), statsClient?.end()]);
+    // No process.exit(): spans that wait to be sent go out while the process ends by itself.
+    process.disconnect?.();
   });
   server.closeIdleConnections();
   // Requests that are still open after this are given up.
@@ -82,4 +84,6 @@ function end(): void {
 }
 process.on('SIGTERM', end);
 process.on('SIGINT', end);
-process.on('disconnect', () => process.exit(0));
+process.on('disconnect', () => {
+  if (!ending) process.exit(0);
+});
