@@ -9,8 +9,9 @@ declare global {
 
 /**
  * Writes any part of a report as JSON: bigint as integer literals, except keys that end in `UnixNano` (epoch ns, as
- * text: most JSON readers would round them); keys that end in `Ns` as whole ns; what is not finite as null. Keys stand
- * in the order they were built in, which is the same for the same input.
+ * text: most JSON readers would round them); keys that end in `Ns` as whole ns; shares and rates with nine significant
+ * digits, because the last bits of a sum of doubles depend on the order of the input; what is not finite as null. Keys
+ * stand in the order they were built in, which is the same for the same input.
  */
 export function toJson(value: unknown, indent?: number): string {
   return JSON.stringify(
@@ -19,7 +20,8 @@ export function toJson(value: unknown, indent?: number): string {
       if (typeof v === 'bigint') return key.endsWith('UnixNano') ? v.toString() : JSON.rawJSON(v.toString());
       if (typeof v !== 'number') return v;
       if (!Number.isFinite(v)) return null;
-      return key.endsWith('Ns') ? Math.round(v) : v;
+      if (Number.isInteger(v)) return v;
+      return key.endsWith('Ns') ? Math.round(v) : Number(v.toPrecision(9));
     },
     indent,
   );

@@ -28,7 +28,7 @@ function stepTable({ windows }: ResourceRow): Block {
       { title: 'p99 wait', align: 'right' },
       { title: 'mean hold', align: 'right' },
       { title: '= own', align: 'right' },
-      { title: '+ waits inside', align: 'right' },
+      { title: '+ inside', align: 'right' },
       { title: 'depth', align: 'right', spare: 2 },
       { title: 'lost', align: 'right', spare: 1 },
     ],
@@ -44,6 +44,7 @@ function stepTable({ windows }: ResourceRow): Block {
       number(w.meanQueueDepth),
       count(w.rejected + w.timedOut),
     ]),
+    note: 'busy: utilisation; waited: share of arrivals that had to wait; + inside: waits for other queues while holding this one.',
   };
 }
 
@@ -96,7 +97,7 @@ function headroomSection({ resources, windows }: Report): Section[] {
         rate(row.saturatesAtPerSecond),
         row.pattern ?? '',
       ]),
-      note: 'busy: utilisation at the highest rate; own demand: time per request a server is needed, without waits nested in it; ~ servers inferred, not stated.',
+      note: 'busy: at the highest rate; own demand: time per request a server is needed, without waits nested in it; ~ servers inferred, not stated.',
     },
   ]);
 }

@@ -6,12 +6,12 @@ import { count, duration, percent, rate } from '../units.ts';
 
 const COLUMNS: readonly Column[] = [
   { title: 'at', align: 'right' },
-  { title: 'phase', align: 'left', spare: 1 },
-  { title: 'planned', align: 'right', spare: 3 },
-  { title: 'arrived', align: 'right' },
+  { title: 'phase', align: 'left', spare: 2, least: 6 },
+  { title: 'planned', align: 'right' },
+  { title: 'arrived', align: 'right', spare: 3 },
   { title: 'completed', align: 'right' },
-  { title: 'good', align: 'right', spare: 2 },
-  { title: 'n', align: 'right' },
+  { title: 'good', align: 'right', spare: 4 },
+  { title: 'n', align: 'right', spare: 1 },
   { title: 'p50', align: 'right' },
   { title: 'p99', align: 'right' },
   { title: 'errors', align: 'right' },

@@ -26,13 +26,15 @@ function firstLine(report: Report, { first, kneePerSecond }: Verdict): string {
   if (first === null) return 'A queue saturated, but which one was first cannot be told';
   const row = report.resources.find((r) => r.resource === first.resource && r.service === first.service);
   const alone = row?.saturatesAtPerSecond ?? null;
-  const numbers = [
-    kneePerSecond === null ? null : `saturates at ${rate(kneePerSecond)}`,
-    alone === null ? null : `its own demand alone allows ${rate(alone)}`,
-  ].filter((text) => text !== null);
-  const where = first.instance === null ? '' : `, instance ${first.instance}`;
-  return `First saturating queue: ${first.resource}${where}${numbers.length > 0 ? ` (${numbers.join('; ')})` : ''}`;
+  const where = first.instance === null ? '' : ` of instance ${first.instance}`;
+  const at = kneePerSecond === null ? '' : ` at ${rate(kneePerSecond)}`;
+  const demand = alone === null ? '' : ` (its demand alone: ${rate(alone)})`;
+  const line = `First saturating queue: ${first.resource}${where}${at}`;
+  return line.length + demand.length <= LINE_CELLS ? line + demand : line;
 }
+
+/** What the verdict may take before it leaves out what stands below it anyway. */
+const LINE_CELLS = 80;
 
 /** @returns the highest rate of any window, per second; null without windows. */
 export function topRate({ windows }: Report): number | null {
