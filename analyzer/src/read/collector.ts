@@ -30,7 +30,7 @@ export class Collector {
   readonly #rejected: Rejected[] = [];
   #rejectedTotal = 0;
   readonly #rejectedByFile = new Map<string, number>();
-  readonly #files: Omit<InputFile, 'rejected'>[] = [];
+  readonly #files: (Omit<InputFile, 'rejected' | 'spans'> & { spans: number })[] = [];
   readonly #loadPlans: { path: string; content: AttributeValue }[] = [];
   #invalidIds = 0;
   readonly #skipped = { logs: 0, profiles: 0 };
@@ -63,6 +63,19 @@ export class Collector {
 
   get path(): string {
     return this.#path;
+  }
+
+  /** Runs a reader whose spans count as those of a file closed before. @returns what the reader returns. */
+  behalfOf<T>(path: string | undefined, read: () => T): T {
+    const spans = this.builder.length;
+    const result = read();
+    const file = this.#files.find((candidate) => candidate.path === path);
+    if (file !== undefined) {
+      const added = this.builder.length - spans;
+      file.spans += added;
+      this.#before.spans += added;
+    }
+    return result;
   }
 
   /** What the file open now has given so far. */

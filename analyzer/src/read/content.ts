@@ -2,7 +2,7 @@ import { zstdDecompressSync } from 'node:zlib';
 import type { Bytes } from './bytes.ts';
 import type { Collector, Position } from './collector.ts';
 import { readJsonValue, unknownReason } from './json-shapes.ts';
-import { JsonValues, type TornLine } from './json-values.ts';
+import { JsonValues, SALVAGED, type TornLine, unfinishedReason } from './json-values.ts';
 import { parseJson } from './parse-json.ts';
 import {
   MAX_RECORD_BYTES,
@@ -75,9 +75,13 @@ async function readJson(source: Bytes, collector: Collector, torn: TornLine | nu
   const values = new JsonValues(
     {
       value: (value, at) => {
-        const name = readJsonValue(value, collector, at);
+        let name: string | null = null;
+        const error = collector.attempt(() => {
+          name = readJsonValue(value, collector, at);
+        });
+        if (error !== null) collector.reject(at, `record dropped whole: ${(error as Error).message}`);
         if (name !== null) names.add(name);
-        return name !== null;
+        return name !== null || error !== null;
       },
       broken: (at, reason) => collector.reject(at, reason),
     },
@@ -99,10 +103,18 @@ function jsonFormat(names: Set<string>, values: JsonValues): string {
 
 /** A last line no other file completes: its complete records count only where it is the file's whole content. */
 export function rejectTorn(torn: TornLine, collector: Collector): void {
-  let read = false;
-  if (torn.salvage !== null) read = readJsonValue(parseJson(torn.salvage), collector, torn.at) !== null;
-  const reason = `unfinished last line of ${torn.bytes.length} bytes: file still being written or cut`;
-  collector.reject(torn.at, read ? `${reason}; its complete records are read` : reason, torn.file);
+  const { salvage, at, file } = torn;
+  const read = salvage !== null && collector.behalfOf(file, () => readSalvage(salvage, collector, at));
+  const reason = unfinishedReason('last line', torn.bytes.length);
+  collector.reject(at, read ? `${reason}; ${SALVAGED}` : reason, file);
+}
+
+function readSalvage(text: string, collector: Collector, at: Position): boolean {
+  let name: string | null = null;
+  const error = collector.attempt(() => {
+    name = readJsonValue(parseJson(text), collector, at);
+  });
+  return error === null && name !== null;
 }
 
 function proto(framing: ProtoFraming): ContentFormat['read'] {

@@ -68,8 +68,8 @@ async function readFile(
     }
     const result = await readContent(head, source, collector, torn);
     const content = result?.format ?? unreadable(head, collector);
-    const format = [content, ...layers].join(', ');
-    collector.closeFile(format, input.bytes, whyNoSpans(head, collector));
+    const format = [content, ...layers.reverse()].join(', ');
+    collector.closeFile(format, input.bytes, whyNoSpans(head, collector, result?.torn ?? null));
     return result?.torn ? { ...result.torn, file: path } : null;
   } catch (error) {
     const reason = `cannot be read: ${(error as Error).message}`;
@@ -90,7 +90,7 @@ function unreadable(head: Buffer, collector: Collector): string {
 }
 
 /** One line that says why a file gave no spans; null when it gave some or was never meant to. */
-function whyNoSpans(head: Buffer, collector: Collector): string | null {
+function whyNoSpans(head: Buffer, collector: Collector, torn: TornLine | null): string | null {
   const { spans, metrics, logs, profiles, loadPlans } = collector.counts;
   if (spans > 0 || loadPlans > 0) return null;
   if (head.length === 0) return 'the file is empty';
@@ -100,6 +100,7 @@ function whyNoSpans(head: Buffer, collector: Collector): string | null {
     profiles > 0 ? plural(profiles, 'profile message') : '',
   ].filter((text) => text !== '');
   if (found.length > 0) return `no spans, only ${found.join(' and ')}`;
+  if (torn !== null) return torn.salvage === null ? 'no spans: its only line is unfinished' : null;
   const rejected = collector.firstRejectedOfFile;
   if (rejected !== null) return `no spans: ${rejected}`;
   return head.every((byte) => byte === 10 || byte === 13 || byte === 32 || byte === 9)

@@ -2,7 +2,7 @@ import type { AttributeValue } from '../model/attributes.ts';
 import { KIND, type SpanEvent, type SpanLink, STATUS } from '../model/span.ts';
 import type { Collector, Position } from './collector.ts';
 import { canonicalId, SPAN_DIGITS, TRACE_DIGITS } from './ids.ts';
-import { decodeStatusCode } from './otlp-json.ts';
+import { decodeStatusCode, refuse } from './otlp-json.ts';
 import { isObject, type JsonObject, list, plainValue, safeInteger, text } from './otlp-values.ts';
 import { boundedTime, microsToNs, microsToUnixNano, toInteger } from './times.ts';
 
@@ -25,7 +25,7 @@ export function readJaegerTrace(trace: JsonObject, collector: Collector, at: Pos
   const resources = new Map<unknown, number>();
   for (const span of list(trace.spans)) {
     if (!isObject(span)) {
-      collector.reject(at, 'a span that is not an object');
+      refuse('Span', span, collector, at);
       continue;
     }
     const process = span.process ?? processes[text(span.processID)];

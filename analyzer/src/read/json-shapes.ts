@@ -139,7 +139,7 @@ function readList(
 
 /** Why a JSON value is not read. */
 export function unknownReason(value: unknown): string {
-  if (Array.isArray(value)) return `a list; its first element: ${unknownReason(value[0])}`;
+  if (Array.isArray(value)) return 'a list of an unknown format';
   if (typeof value !== 'object' || value === null) return 'a bare value, not an object';
   const keys = Object.keys(value).slice(0, 5).join(', ');
   return `unknown format, first keys: ${keys.slice(0, 120)}`;

@@ -39,7 +39,7 @@ interface Frame {
   readonly key: string;
   /** After the opening bracket. */
   contentStart: number;
-  /** After the last complete element, and after the comma behind it; 0 when there is none. */
+  /** After the last complete element or member, and after the comma behind it; 0 when there is none. */
   elementEnd: number;
   commaEnd: number;
   /** Names of members begun so far; kept for the outer levels only. */
@@ -182,6 +182,7 @@ export class JsonSkeleton {
         return true;
       case 0x2c:
         if (after !== AFTER.value || top === undefined) return this.#refuse(c);
+        if (!top.list) top.elementEnd = position;
         top.commaEnd = position + 1;
         this.#after = AFTER.comma;
         return true;
@@ -248,7 +249,7 @@ export class JsonSkeleton {
     if (closed.list && !parent.list && LISTS.has(closed.key)) {
       parent.spent.push({ from: closed.contentStart, to: position });
     }
-    this.#elementEnds(position + 1);
+    parent.elementEnd = position + 1;
   }
 
   #elementEnds(position: number): void {
@@ -304,23 +305,26 @@ export class JsonSkeleton {
     this.#stringStart -= by;
     this.#stringEnd -= by;
     this.#literalStart -= by;
+    const moved = (position: number) => (position > after ? Math.max(after, position - by) : position);
     for (const frame of this.#frames) {
-      if (frame.contentStart <= after) continue;
-      frame.contentStart -= by;
-      frame.elementEnd = Math.max(0, frame.elementEnd - by);
-      frame.commaEnd = Math.max(0, frame.commaEnd - by);
+      frame.contentStart = moved(frame.contentStart);
+      frame.elementEnd = moved(frame.elementEnd);
+      frame.commaEnd = moved(frame.commaEnd);
       for (const range of frame.spent) {
-        range.from -= by;
-        range.to -= by;
+        range.from = moved(range.from);
+        range.to = moved(range.to);
       }
     }
   }
 
-  /** @returns what is complete of a value that is cut off or broken, as a document; null when nothing is. */
+  /**
+   * @returns what is complete of a value that is cut off or broken, as a document; null when nothing is. An object
+   * begun counts only for the lists already finished in it: half a span is no span.
+   */
   salvage(buffer: Buffer, start: number): string | null {
     for (let depth = this.#frames.length - 1; depth >= 0; depth--) {
       const frame = this.#frames[depth];
-      if (frame.elementEnd === 0 || !this.#isList(depth)) continue;
+      if (frame.elementEnd === 0 || !(frame.list ? this.#isList(depth) : frame.spent.length > 0)) continue;
       return buffer.toString('utf8', start, start + frame.elementEnd) + this.#closers(depth);
     }
     return null;

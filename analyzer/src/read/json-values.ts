@@ -8,6 +8,8 @@ const SPLIT_BYTES = 4 << 20;
 /** A value that has no list to cut it at is given up at this size: it would not fit a JavaScript string for long. */
 const MAX_VALUE_BYTES = 128 << 20;
 
+const REQUEST_STARTS = ['{"resourceSpans"', '{"resourceMetrics"', '{"resourceLogs"'];
+
 const NEWLINE = 10;
 const BOM = [0xef, 0xbb, 0xbf];
 
@@ -237,9 +239,9 @@ export class JsonValues {
     const skeleton = this.#skeleton;
     const state = skeleton.walk(this.#buffer, this.#start, this.#end);
     this.#scan = this.#start + skeleton.position;
-    if (skeleton.newlines > 0) this.lines = false;
     if (state === 'complete') {
       if (this.#parse(this.#buffer.toString('utf8', this.#start, this.#scan), this.#position())) {
+        if (skeleton.newlines > 0) this.lines = false;
         this.#line += skeleton.newlines;
         this.#walkLine = true;
         this.#start = this.#scan;
@@ -269,6 +271,7 @@ export class JsonValues {
       return;
     }
     this.#inParts = true;
+    if (this.#skeleton.newlines > 0) this.lines = false;
     if (!this.#parse(cut.text, this.#position()))
       this.#handler.broken(this.#position(), 'not valid JSON in part');
     for (const [from, to] of cut.spent) {
@@ -343,7 +346,8 @@ export class JsonValues {
     ) {
       return true;
     }
-    const tail = buffer.subarray(this.#start + 1, end).lastIndexOf('{"resource');
+    const line = buffer.subarray(this.#start + 1, end);
+    const tail = Math.max(...REQUEST_STARTS.map((text) => line.lastIndexOf(text)));
     if (tail < 0) return false;
     const text = buffer.toString('utf8', this.#start + 1 + tail, end);
     if (this.#take(text, this.#position()) !== 'known') return false;

@@ -10,7 +10,10 @@ import { toUnixNano } from './times.ts';
  * OTLP before 0.19 (`instrumentationLibrarySpans`). Unknown fields are ignored; every field is optional but the ids.
  */
 export function readResourceSpans(resourceSpans: unknown, collector: Collector, at: Position): void {
-  if (!isObject(resourceSpans)) return;
+  if (!isObject(resourceSpans)) {
+    refuse('ResourceSpans', resourceSpans, collector, at);
+    return;
+  }
   const resource = isObject(resourceSpans.resource) ? resourceSpans.resource.attributes : undefined;
   const resourceIndex = collector.builder.resource(decodeAttributes(resource));
   for (const scopeSpans of scopeLists(resourceSpans))
@@ -26,7 +29,10 @@ function scopeLists(resourceSpans: JsonObject): unknown[] {
 }
 
 function readScopeSpans(scopeSpans: unknown, resource: number, collector: Collector, at: Position): void {
-  if (!isObject(scopeSpans)) return;
+  if (!isObject(scopeSpans)) {
+    refuse('ScopeSpans', scopeSpans, collector, at);
+    return;
+  }
   const scope =
     scopeSpans.scope ?? field(scopeSpans, 'instrumentationLibrary', 'instrumentation_library') ?? {};
   const scopeIndex = isObject(scope) ? collector.builder.scope(text(scope.name), text(scope.version)) : 0;
@@ -35,7 +41,7 @@ function readScopeSpans(scopeSpans: unknown, resource: number, collector: Collec
 
 function readSpan(span: unknown, resource: number, scope: number, collector: Collector, at: Position): void {
   if (!isObject(span)) {
-    collector.reject(at, `a span that is ${span === null ? 'null' : typeof span}, not an object`);
+    refuse('Span', span, collector, at);
     return;
   }
   const name = text(span.name);
@@ -61,6 +67,12 @@ function readSpan(span: unknown, resource: number, scope: number, collector: Col
     links: decodeLinks(span.links),
     events: decodeEvents(span.events),
   });
+}
+
+/** A null holds nothing, so nothing is lost with it. */
+export function refuse(what: string, value: unknown, collector: Collector, at: Position): void {
+  if (value !== null)
+    collector.reject(at, `${what} that is no object but ${Array.isArray(value) ? 'a list' : typeof value}`);
 }
 
 /** `SPAN_KIND_SERVER`, `SERVER`, `server`, `2` and 2 are the same; anything else is unspecified. */

@@ -1,5 +1,6 @@
 import type { Metric, MetricPoint } from '../model/input.ts';
 import type { Collector, Position } from './collector.ts';
+import { refuse } from './otlp-json.ts';
 import {
   decodeAttributes,
   field,
@@ -18,7 +19,10 @@ export const NO_RECORDED_VALUE = 1;
 
 /** OTLP/JSON metrics, as leniently as {@link readResourceSpans} reads spans. */
 export function readResourceMetrics(resourceMetrics: unknown, collector: Collector, at: Position): void {
-  if (!isObject(resourceMetrics)) return;
+  if (!isObject(resourceMetrics)) {
+    refuse('ResourceMetrics', resourceMetrics, collector, at);
+    return;
+  }
   const resource = decodeAttributes(
     isObject(resourceMetrics.resource) ? resourceMetrics.resource.attributes : undefined,
   );
@@ -27,9 +31,12 @@ export function readResourceMetrics(resourceMetrics: unknown, collector: Collect
     ...list(field(resourceMetrics, 'instrumentationLibraryMetrics', 'instrumentation_library_metrics')),
   ];
   for (const scope of scopes) {
-    if (!isObject(scope)) continue;
+    if (!isObject(scope)) {
+      refuse('ScopeMetrics', scope, collector, at);
+      continue;
+    }
     for (const metric of list(scope.metrics)) {
-      if (!isObject(metric)) collector.reject(at, 'a metric that is not an object');
+      if (!isObject(metric)) refuse('Metric', metric, collector, at);
       else collector.metrics.push(decodeMetric(metric, resource, collector, at));
     }
   }
