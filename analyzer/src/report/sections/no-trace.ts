@@ -1,6 +1,6 @@
 import { list, paragraph, type Section, section } from '../document.ts';
 import type { Report } from '../types.ts';
-import { fileLine } from './head.ts';
+import { fileLine, plural } from './head.ts';
 import { repairSections } from './repairs.ts';
 
 /** What to say of an input without a usable trace: one line a file with the reason, and what it held instead. */
@@ -22,5 +22,10 @@ export function noTraceSections(report: Report): Section[] {
 
 function summary({ input }: Report): string {
   const { spanRecords, metrics, skipped } = input;
-  return `${spanRecords} span records, ${metrics.metrics} metrics with ${metrics.dataPoints} data points, ${skipped.logs} log records, ${skipped.profiles} profiles`;
+  return [
+    plural(spanRecords, 'span record'),
+    `${plural(metrics.metrics, 'metric')} with ${plural(metrics.dataPoints, 'data point')}`,
+    plural(skipped.logs, 'log record'),
+    plural(skipped.profiles, 'profile'),
+  ].join(', ');
 }
