@@ -41,6 +41,24 @@ test('children of a broken span go to the nearest sound ancestor', () => {
   ]);
 });
 
+test('a long chain of broken spans is looked through, from whichever end it is met', () => {
+  const broken = (id: string, parent: string) => ({ id, parent, name: `broken ${id}`, start: 2, end: 1 });
+  const chain = [broken('2', '1'), broken('3', '2'), broken('4', '3'), broken('5', '4'), broken('6', '5')];
+  const leaves = ['6', '3', '5'].map((parent, i) => ({
+    id: `a${i}`,
+    parent,
+    name: `under ${parent}`,
+    start: 10 * i,
+    end: 10 * i + 5,
+  }));
+  assert.deepEqual(dump([...leaves, ...chain.toReversed(), root]).slice(0, 4), [
+    'true: root [0,100) 85',
+    '  under 6 [0,5) 5',
+    '  under 3 [10,15) 5',
+    '  under 5 [20,25) 5',
+  ]);
+});
+
 test('below a broken root all go with it, and only the sound ones count as its subtree', () => {
   const spans = [
     { ...root, name: 'broken root', end: null },

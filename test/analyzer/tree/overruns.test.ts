@@ -183,6 +183,23 @@ test('rule 7d: the adopter covers with its tolerance, and what is over is clampe
   ]);
 });
 
+test('rule 7d: of ancestors that end a nanosecond apart, the nearest that just covers adopts', () => {
+  const spans = [
+    root,
+    { id: '2', parent: '1', name: 'b', start: 0, end: 50.000001 },
+    { id: '3', parent: '2', name: 'c', start: 0, end: 50 },
+    { id: '4', parent: '3', name: 'query', start: 40, end: 51.000001 },
+  ];
+  assert.deepEqual(dump(spans), [
+    'true: root [0,100) 49.999999',
+    '  b [0,50.000001) 0',
+    '    c [0,50) 40',
+    '    query [40,50.000001) 10.000001',
+    'clamped 1',
+    'adopted 1',
+  ]);
+});
+
 test('rule 7d: children of an adopted span are compared with it, not with its old parent', () => {
   const spans = [
     root,
