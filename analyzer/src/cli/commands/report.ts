@@ -35,11 +35,8 @@ export async function printReport(report: Report, flags: ReportFlags): Promise<v
 
 async function render(report: Report, flags: ReportFlags): Promise<string> {
   if (flags.format === 'json') return (await import('../../report/json.ts')).jsonReport(report);
-  const { layOut } = await import('../../report/layout.ts');
-  if (flags.format === 'markdown') {
-    return (await import('../../report/markdown.ts')).renderMarkdown(layOut(report));
-  }
-  return (await import('../../report/text.ts')).renderText(layOut(report), textStyle(flags));
+  const { markdownReport, textReport } = await import('../../report/render.ts');
+  return flags.format === 'markdown' ? markdownReport(report) : textReport(report, textStyle(flags));
 }
 
 /** @returns the exit code of a command that answered from this input. */
