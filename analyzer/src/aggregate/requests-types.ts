@@ -19,6 +19,8 @@ export interface Requests {
   readonly routes: readonly string[];
   /** How many requests this one stands for (sampling), >= 1. */
   readonly weight: Float64Array;
+  /** Requests that a tail sampler chose without saying for how many they stand: their weight is 1 for want of better. */
+  readonly chosenWithoutWeight: number;
   /** Index of the window its root starts in; -1 outside every window. */
   readonly window: Int32Array;
   readonly outcomes: readonly RequestOutcome[];

@@ -5,7 +5,7 @@ import { KIND, STATUS } from '../model/span.ts';
 import { attribute, type SpanTable, spanIdText, startUnixNano } from '../model/span-table.ts';
 import type { Forest, Tree } from '../tree/types.ts';
 import type { Requests } from './requests-types.ts';
-import { weightFromTraceState } from './weights.ts';
+import { ATTR_TAIL_POLICY, weightFromTraceState } from './weights.ts';
 
 /** Limits an analysis to requests whose root starts in [from, to), epoch ns. */
 export interface TimeRange {
@@ -39,6 +39,7 @@ export function collectRequests(forest: Forest, classes: Classes, range: TimeRan
     route: new Int32Array(count),
     routes: [] as string[],
     weight: new Float64Array(count),
+    chosenWithoutWeight: 0,
     window: new Int32Array(count).fill(-1),
     outcomes: REQUEST_OUTCOMES,
     substitutes,
@@ -58,9 +59,26 @@ export function collectRequests(forest: Forest, classes: Classes, range: TimeRan
     requests.startNs[i] = (table.startSec[tree.root] - originSec) * 1e9 + table.startNs[tree.root] - originNs;
     requests.durationNs[i] = forest.end[tree.root] - forest.start[tree.root];
     requests.outcome[i] = REQUEST_OUTCOMES.indexOf(outcomeOf(forest, classes, tree));
-    requests.weight[i] = weightFromTraceState(table.strings.text(table.traceState[tree.root])) ?? 1;
+    const weight = weightOf(forest, tree);
+    if (weight === null && attribute(table, tree.root, ATTR_TAIL_POLICY) !== undefined) {
+      requests.chosenWithoutWeight++;
+    }
+    requests.weight[i] = weight ?? 1;
   }
   return requests;
+}
+
+/** Weight stated on the root, else on any span below it: a root that came after the decision is kept without one. */
+function weightOf(forest: Forest, tree: Tree): number | null {
+  const { table } = forest;
+  const stated = (row: number) => weightFromTraceState(table.strings.text(table.traceState[row]));
+  const own = stated(tree.root);
+  if (own !== null || attribute(table, tree.root, ATTR_TAIL_POLICY) === undefined) return own;
+  for (let i = tree.first + 1; i < tree.first + tree.count; i++) {
+    const below = stated(forest.order[i]);
+    if (below !== null) return below;
+  }
+  return null;
 }
 
 /** True when a route is the wanted one: by its whole name, or by its path alone (`/signup` is `POST /signup`). */

@@ -7,15 +7,20 @@ export type SamplingKind =
   /** Slow and failed requests kept, the others thinned, without `th`: the limit was fitted to the load plan (rule 0). */
   | 'tail-fitted'
   /** Fewer requests than the plan sent, evenly: each stands for the same number. */
-  | 'thinned';
+  | 'thinned'
+  /** A tail sampler chose the traces (`tailsampling.policy`) and states no weights: every number is biased. */
+  | 'unstated';
 
 export interface Sampling {
   readonly kind: SamplingKind;
-  /** Requests exported / requests they stand for, 0..1; 1 when nothing was left out. */
-  readonly keptShare: number;
+  /** Requests exported / requests they stand for, 0..1; 1 when nothing was left out, null when unknown. */
+  readonly keptShare: number | null;
   /** Tail sampling: latency above which everything was kept, ns. */
   readonly keptAboveNs: number | null;
 }
+
+/** Set by the collector's tail sampler on what it kept (feature gate `recordpolicy`): which policy chose the trace. */
+export const ATTR_TAIL_POLICY = 'tailsampling.policy';
 
 const TH = /(?:^|,)\s*ot=(?:[^,]*;)?th:([0-9a-f]{1,14})(?=[;,\s]|$)/;
 

@@ -105,14 +105,18 @@ function settleWeights(
   let sum = 0;
   for (const weight of requests.weight) sum += weight;
   if (stated) return { kind: 'stated', keptShare: n / sum, keptAboveNs: null };
-  if (plan === null) return { kind: 'none', keptShare: 1, keptAboveNs: null };
+  const unsampled: Sampling =
+    requests.chosenWithoutWeight > 0
+      ? { kind: 'unstated', keptShare: null, keptAboveNs: null }
+      : { kind: 'none', keptShare: 1, keptAboveNs: null };
+  if (plan === null) return unsampled;
   const offered = plan.steps.map(
     (step, w) => (step.arrivalsPerSecond * (spans[w].endNs - spans[w].startNs)) / 1e9,
   );
   const offeredTotal = offered.reduce((a, b) => a + b, 0);
   let inside = 0;
   for (const w of requests.window) if (w >= 0) inside++;
-  if (inside >= SAMPLED_BELOW * offeredTotal) return { kind: 'none', keptShare: 1, keptAboveNs: null };
+  if (inside >= SAMPLED_BELOW * offeredTotal) return unsampled;
   const success = requests.outcomes.indexOf('success');
   const members = spans.map((_, w) => {
     const own: number[] = [];

@@ -44,12 +44,13 @@ export function confidenceOf(facts: Facts, inference: Inference): Verdict['confi
   }
   const { sampling } = frame.timeline;
   if (sampling.kind === 'stated')
-    weak(1, `sampled: ${percent(sampling.keptShare)} of the requests, weighted by tracestate th`);
+    weak(1, `sampled: ${percent(sampling.keptShare!)} of the requests, weighted by tracestate th`);
   if (sampling.kind === 'tail-fitted') {
     weak(2, 'tail sampling without th: weights were fitted to the load plan, rates are between steps');
   }
   if (sampling.kind === 'thinned')
-    weak(2, `only ${percent(sampling.keptShare)} of the planned requests are in the export`);
+    weak(2, `only ${percent(sampling.keptShare!)} of the planned requests are in the export`);
+  if (sampling.kind === 'unstated') weak(3, 'traces were chosen by a tail sampler that states no weights');
   if (requests.count < MANY_REQUESTS) weak(1, `${requests.count} requests are few`);
   else reasons.push(`${requests.count} requests in ${frame.timeline.windows.length} windows`);
   if (inference.status === 'not-enough-load-variation') weak(1, inference.because);

@@ -37,6 +37,19 @@ export const sentNotReceived: Finding<Missing> = {
   values: ({ sent, received }) => ({ sent, received }),
 };
 
+/** Traces that a tail sampler chose and did not weight: slow and failed ones are over-represented by an unknown factor. */
+export const chosenWithoutWeight: Finding<{ readonly chosen: number; readonly requests: number }> = {
+  id: 'sampled-without-weights',
+  check: ({ frame, requests }) =>
+    frame.timeline.sampling.kind !== 'tail-fitted' && requests.chosenWithoutWeight > 0
+      ? [{ chosen: requests.chosenWithoutWeight, requests: requests.count }]
+      : [],
+  format: ({ chosen, requests }) =>
+    `${percent(chosen / requests)} of the requests were chosen by a tail sampler (tailsampling.policy) without a weight (tracestate ot=th): rates, shares and percentiles are biased; turn on the sampler's feature gate usetracestate, or export everything`,
+  summary: () => 'requests sampled without weights',
+  values: ({ chosen, requests }) => ({ chosen, requests }),
+};
+
 /** Holds that never ended: leaked, or the process was killed. */
 export const holdsWithoutEnd: Finding<number> = {
   id: 'holds-without-end',

@@ -1,6 +1,6 @@
 import type { Facts, Inference } from '../facts.ts';
 import type { Statement } from '../types.ts';
-import { disturbedSteps, holdsWithoutEnd, sentNotReceived } from './accounting.ts';
+import { chosenWithoutWeight, disturbedSteps, holdsWithoutEnd, sentNotReceived } from './accounting.ts';
 import { costGrowsWithLoad, demandDrifts, retriesGrow } from './costs.ts';
 import { type Finding, statementsOf } from './finding.ts';
 import { outerLargerThanInner } from './nesting.ts';
@@ -16,6 +16,7 @@ const ask =
 
 /** Every lint, in the order they are printed. */
 const FINDINGS = [
+  ask(chosenWithoutWeight),
   ask(closedLoop),
   ask(losesWithoutWaiting),
   ask(hotInstance),
