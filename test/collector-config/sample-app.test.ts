@@ -77,6 +77,7 @@ test('a run of the sample app gives the same verdict through the collector as fr
   const [through, own] = [await readInputs([out]), await readInputs([direct])];
   assert.deepEqual(through.rejected, []);
   assert.ok(own.table.length > 1000, log);
+  assert.ok(own.table.strings.find('wait_for lock:campaign') >= 0, 'no waits in the file');
   assert.equal(through.table.length, own.table.length, 'spans exported');
   assert.deepEqual(spansAsText(through), spansAsText(own));
   const [throughReport, ownReport] = [reportOf(through), reportOf(own)];

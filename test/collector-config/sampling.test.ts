@@ -6,6 +6,7 @@ import { FLAG } from '../../analyzer/src/model/span-table.ts';
 import { readInputs } from '../../analyzer/src/read/index.ts';
 import { SAMPLING_GATES, skipWithoutCollector as skip } from './support/binary.ts';
 import { startCollector, until } from './support/collector.ts';
+import { reportOf } from './support/report-of.ts';
 import { spansByTrace, subfolder, testFolder } from './support/spans-of.ts';
 import { makeTraffic, type Request, send, spanCount } from './support/traffic.ts';
 
@@ -141,11 +142,14 @@ test('arrivals, waits and holds are measured before sampling', { skip }, async (
 });
 
 test('without the feature gates a kept trace still says that it was chosen', { skip }, async (t) => {
-  const { table } = await sampled(t, []);
+  const input = await sampled(t, []);
+  const { table } = input;
   assert.ok(table.length > 0);
   const key = table.strings.find('tailsampling.policy');
   for (let row = 0; row < table.length; row++) {
     const own = table.attributeKey.subarray(table.attributeOffset[row], table.attributeOffset[row + 1]);
     assert.ok(own.includes(key), `row ${row}`);
   }
+  const findings = reportOf(input).verdict.findings.map((finding) => finding.id);
+  assert.ok(findings.includes('sampled-without-weights'), findings.join());
 });

@@ -23,7 +23,7 @@ export interface Request {
   readonly instance: number;
 }
 
-interface OtlpSpan {
+export interface OtlpSpan {
   readonly traceId: string;
   readonly spanId: string;
   readonly [field: string]: unknown;
