@@ -398,9 +398,13 @@ class Simulation {
     this.#stats.addWait(queue, context.request.step, now - since);
   }
 
-  /** One turn of the event loop: waits until the loop gets to this callback, then runs it. @returns its start. */
+  /**
+   * One turn of the event loop: waits until the loop gets to this callback, then runs it. Where the scenario gives it
+   * no CPU at all there is no turn. @returns its start.
+   */
   *#turn(context: Context, cost: Duration, waitParent: SimSpan | null = context.parent): Program<number> {
     const now = this.#events.now;
+    if (cost.meanNs === 0) return now;
     const ns = draw(context.random, cost);
     const start = context.replica.loop.enter(now, ns);
     const end = start + ns;

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SEGMENTS } from '@waitfall/instrumentation/conventions';
+import { classify } from '../../analyzer/src/classify/classify.ts';
+import { partition } from '../../analyzer/src/partition/partition.ts';
+import { DEFAULT_REPAIR, repairTrees } from '../../analyzer/src/tree/repair.ts';
+import { demands } from './demand.ts';
+import { traceIdOf } from './export/identity.ts';
+import { toInput } from './export/index.ts';
+import { FULL_EXPORT } from './export/types.ts';
+import { blueprint, planLoad, SHAPES, type Shape } from './generate.ts';
+import { type Run, simulate } from './simulate.ts';
+
+function runOf(seed: number, shape: Shape): Run {
+  const print = blueprint(seed, { shape });
+  const bound = Math.min(...demands(print.scenario).map((demand) => demand.saturatesAtPerSecond));
+  return simulate(planLoad(print, bound, 250, 'rising'), { record: true, stopAtEnd: false });
+}
+
+const runs = SHAPES.map((shape, i) => ({ shape, run: runOf(40 + i, shape) }));
+
+test('the same seed gives the same run, another seed another', () => {
+  const text = (run: Run): string =>
+    JSON.stringify(run.spans.map(({ id, role, startNs, endNs }) => [id, role, startNs, endNs]));
+  assert.equal(text(runOf(3, 'replicas')), text(runOf(3, 'replicas')));
+  assert.notEqual(text(runOf(3, 'replicas')), text(runOf(11, 'replicas')));
+});
+
+test('recording changes nothing', () => {
+  for (const { shape, run } of runs) {
+    const silent = simulate(run.scenario, { record: false, stopAtEnd: false });
+    assert.deepEqual(
+      silent.requests.map(({ arrivalNs, endNs, outcome }) => [arrivalNs, endNs, outcome]),
+      run.requests.map(({ arrivalNs, endNs, outcome }) => [arrivalNs, endNs, outcome]),
+      shape,
+    );
+  }
+});
+
+test('what enters leaves', () => {
+  for (const { shape, run } of runs) {
+    assert.ok(run.requests.length > 100, shape);
+    assert.ok(
+      run.requests.every((request) => request.endNs > request.arrivalNs || request.outcome === 'rejected'),
+    );
+    for (const span of run.spans) assert.ok(span.endNs >= span.startNs, `${shape}: ${span.role} ${span.id}`);
+  }
+});
+
+test('ledgers add up to latencies', () => {
+  for (const { shape, run } of runs) {
+    for (const { id, arrivalNs, endNs, ledger } of run.requests) {
+      const sum = ledger!.ns.reduce((a, b) => a + b, 0);
+      assert.equal(sum, endNs - arrivalNs, `${shape}: request ${id}`);
+    }
+  }
+});
+
+test('the partition of the exported spans is the ledger, to the nanosecond', () => {
+  for (const { shape, run } of runs) {
+    for (const spans of ['waitfall', 'both'] as const) {
+      const { table } = toInput(run, { ...FULL_EXPORT, spans });
+      const forest = repairTrees(table, DEFAULT_REPAIR);
+      const { owned } = partition(forest);
+      const { segment } = classify(table, forest);
+      const ledgers = new Map(run.requests.map((r) => [traceIdOf(run.scenario.seed, r.id), r.ledger!.ns]));
+      assert.equal(forest.trees.length, run.requests.length);
+      for (const { root, first, count } of forest.trees) {
+        const sums = new Float64Array(SEGMENTS.length);
+        for (const row of forest.order.subarray(first, first + count)) sums[segment[row]] += owned[row];
+        const id = table.traceIds[table.trace[root]];
+        assert.deepEqual(sums, ledgers.get(id), `${shape}, ${spans}, trace ${id}`);
+      }
+    }
+  }
+});
+
+test('work goes on beside and after the request where a scenario says so', () => {
+  const roles = new Set(
+    [1, 2, 4, 9, 12].flatMap((seed) => runOf(seed, 'plain').spans.map((span) => span.role)),
+  );
+  for (const role of ['branch', 'tail', 'pause', 'lock', 'connect'] as const)
+    assert.ok(roles.has(role), role);
+});
