@@ -39,6 +39,7 @@ export interface TornLine {
  */
 export class JsonValues {
   readonly #handler: JsonHandler;
+  readonly #splitBytes: number;
   readonly #skeleton = new JsonSkeleton();
   #torn: TornLine | null;
   #buffer = Buffer.allocUnsafe(1 << 16);
@@ -60,9 +61,10 @@ export class JsonValues {
   #inParts = false;
   #values = 0;
 
-  constructor(handler: JsonHandler, torn: TornLine | null = null) {
+  constructor(handler: JsonHandler, torn: TornLine | null = null, splitBytes = SPLIT_BYTES) {
     this.#handler = handler;
     this.#torn = torn;
+    this.#splitBytes = splitBytes;
   }
 
   push(chunk: Uint8Array): void {
@@ -140,7 +142,7 @@ export class JsonValues {
     if (!(opens && this.#walkLine)) {
       const newline = this.#nextNewline();
       lineEnd = newline < 0 && final ? this.#end : newline;
-      if (lineEnd < 0 && this.#end - this.#start < SPLIT_BYTES) return false;
+      if (lineEnd < 0 && this.#end - this.#start < this.#splitBytes) return false;
       if (lineEnd >= 0 && this.#wholeLine(lineEnd)) {
         this.#moveTo(lineEnd);
         return true;
@@ -253,7 +255,7 @@ export class JsonValues {
       this.#breakLine(`not valid JSON: ${skeleton.fault}`);
       return true;
     }
-    if (!final && this.#end - this.#start >= SPLIT_BYTES) this.#splitOff();
+    if (!final && this.#end - this.#start >= this.#splitBytes) this.#splitOff();
     return this.#mode !== 'walking';
   }
 
@@ -303,7 +305,7 @@ export class JsonValues {
   #skipLine(final: boolean): boolean {
     let end = this.#buffer.indexOf(NEWLINE, Math.max(this.#scan, this.#start));
     if (end < 0 || end >= this.#end) {
-      if (!final && this.#end - this.#start < SPLIT_BYTES) return false;
+      if (!final && this.#end - this.#start < this.#splitBytes) return false;
       end = this.#end;
     }
     this.#recover(end);
