@@ -59,7 +59,9 @@ test('demand of the row is its hold, of the pool that and its own statements', (
 });
 
 test('relieving the hot row raises the rate, relieving the full pool before it does not', () => {
-  const ranked = reliefs(hotRow(), 1500, false);
+  const [pool] = hotRow().pools;
+  const ranked = reliefs({ ...hotRow(), pools: [{ ...pool, size: 3 }] }, 1500, false);
+  assert.equal(ranked.length, 2);
   assert.equal(ranked[0].queue.resource, 'lock:campaign');
   assert.ok(ranked[0].elasticity > 0.7, `${ranked[0].elasticity}`);
   for (const { queue, elasticity } of ranked.slice(1)) assert.ok(Math.abs(elasticity) < 0.15, queue.resource);
