@@ -15,7 +15,7 @@ import type { Classes, ResourceKind } from '../classify/types.ts';
 import { KIND, STATUS } from '../model/span.ts';
 import { attributeById, type SpanTable } from '../model/span-table.ts';
 import type { Partition } from '../partition/types.ts';
-import type { Forest } from '../tree/types.ts';
+import { type Forest, STATE } from '../tree/types.ts';
 import { kindOfSegment } from './queue-kind.ts';
 import type { Requests } from './requests-types.ts';
 
@@ -182,15 +182,14 @@ export function collectActivity(
   const requestOfTree = new Int32Array(forest.trees.length).fill(-1);
   for (let i = 0; i < requests.count; i++) requestOfTree[requests.tree[i]] = i;
   const waitTime = new Map<number, CallWaits>();
+  const detached = detachedRows(forest);
 
   for (let i = 0; i < requests.count; i++) {
-    const tree = forest.trees[requests.tree[i]];
     const originNs = requests.startNs[i];
     waitTime.clear();
     const served = new Map<number, number>();
     const calls: number[] = [];
-    for (let o = tree.first; o < tree.first + tree.count; o++) {
-      const row = forest.order[o];
+    for (const row of rowsOf(forest, requests.tree[i], detached)) {
       const segment = SEGMENTS[classes.segment[row]];
       const { service, instance } = table.resources[table.resource[row]];
       const startNs = originNs + forest.start[row];
@@ -266,6 +265,31 @@ export function collectActivity(
   }
   collectHolds(activity, index, forest, classes, requests, requestOfTree, ids);
   return { activity, index };
+}
+
+/**
+ * Rows by tree that ended after everything that could have waited for them: they own no time of the request, yet they
+ * used pools, locks and servers on its behalf.
+ */
+export function detachedRows(forest: Forest): ReadonlyMap<number, readonly number[]> {
+  const rows = new Map<number, number[]>();
+  for (let row = 0; row < forest.state.length; row++) {
+    if (forest.state[row] !== STATE.detached || forest.treeOf[row] < 0) continue;
+    const list = rows.get(forest.treeOf[row]);
+    if (list) list.push(row);
+    else rows.set(forest.treeOf[row], [row]);
+  }
+  return rows;
+}
+
+function* rowsOf(
+  forest: Forest,
+  tree: number,
+  detached: ReadonlyMap<number, readonly number[]>,
+): Generator<number> {
+  const { first, count } = forest.trees[tree];
+  for (let o = first; o < first + count; o++) yield forest.order[o];
+  yield* detached.get(tree) ?? [];
 }
 
 /** Holds stated on the waits that took the resource, and holds written as spans of their own. */

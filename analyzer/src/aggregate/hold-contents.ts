@@ -2,7 +2,7 @@ import { RESOURCE_EVENT_LOOP, SEGMENTS, WAIT_SEGMENTS } from '@waitfall/instrume
 import type { Classes, SegmentName } from '../classify/types.ts';
 import type { Piece } from '../partition/types.ts';
 import type { Forest } from '../tree/types.ts';
-import type { Activity, Hold, QueueIndex } from './activity.ts';
+import { type Activity, detachedRows, type Hold, type QueueIndex } from './activity.ts';
 import type { Baselines } from './opaque.ts';
 import { Children } from './pieces.ts';
 import { kindOfSegment } from './queue-kind.ts';
@@ -43,11 +43,13 @@ export function addHoldContents(
     else byRequest.set(hold.request, [hold]);
   }
   const windows = series[0]?.holds.length ?? 0;
+  const detached = detachedRows(forest);
   for (const [request, holds] of byRequest) {
     const w = requests.window[request];
     if (w < 0) continue;
     const weight = requests.weight[request];
-    const children = new Children(forest, forest.trees[requests.tree[request]]);
+    const tree = requests.tree[request];
+    const children = new Children(forest, forest.trees[tree], detached.get(tree));
     addTogether(holds, w, weight, windows, series);
     const cache = new Map<number, Labelled[]>();
     for (const hold of holds) {

@@ -1,17 +1,25 @@
 import { compareSpanIds } from '../model/span-table.ts';
 import type { Piece } from '../partition/types.ts';
-import type { Forest, Tree } from '../tree/types.ts';
+import { type Forest, STATE, type Tree } from '../tree/types.ts';
 
 /** Children of the rows of one tree. */
 export class Children {
   readonly #forest: Forest;
   readonly #first = new Map<number, number[]>();
 
-  constructor(forest: Forest, tree: Tree) {
+  constructor(forest: Forest, tree: Tree, detached: readonly number[] = NONE) {
     this.#forest = forest;
     for (let i = tree.first + 1; i < tree.first + tree.count; i++) {
       const row = forest.order[i];
       const parent = forest.parent[row];
+      const list = this.#first.get(parent);
+      if (list) list.push(row);
+      else this.#first.set(parent, [row]);
+    }
+    // A detached subtree keeps its own inner order, but no longer hangs under the span it outlived.
+    for (const row of detached) {
+      const parent = forest.parent[row];
+      if (parent < 0 || forest.state[parent] !== STATE.detached) continue;
       const list = this.#first.get(parent);
       if (list) list.push(row);
       else this.#first.set(parent, [row]);
