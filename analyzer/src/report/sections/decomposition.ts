@@ -19,12 +19,10 @@ export function decompositionSections(report: Report): Section[] {
 
 function meanTable({ segments, latencyNs, count }: RequestGroup): Block | null {
   if (segments.length === 0) return null;
-  const several = new Set(segments.map((row) => row.service)).size > 1;
   const { shown, rest } = head(segments);
   const longest = Math.max(...shown.map((row) => row.share));
   const rows = shown.map((row) => [
-    partName(row),
-    several ? row.service : '',
+    labelIn(segments, row),
     duration(row.meanNs),
     percent(row.share),
     bar(row.share / longest),
@@ -33,22 +31,14 @@ function meanTable({ segments, latencyNs, count }: RequestGroup): Block | null {
   ]);
   if (rest.length > 0) {
     const share = rest.reduce((sum, row) => sum + row.share, 0);
-    rows.push([
-      `${rest.length} smaller parts`,
-      '',
-      duration(rest.reduce((sum, row) => sum + row.meanNs, 0)),
-      percent(share),
-      bar(share / longest),
-      '',
-      '',
-    ]);
+    const mean = rest.reduce((sum, row) => sum + row.meanNs, 0);
+    rows.push([`${rest.length} smaller parts`, duration(mean), percent(share), bar(share / longest), '', '']);
   }
-  rows.push(['all', '', duration(latencyNs.mean), percent(1), '', duration(latencyNs.p99), '']);
+  rows.push(['all', duration(latencyNs.mean), percent(1), '', duration(latencyNs.p99), '']);
   return {
     type: 'table',
     columns: [
       { title: 'part', align: 'left' },
-      { title: several ? 'service' : '', align: 'left', spare: several ? 3 : 9 },
       { title: 'mean', align: 'right' },
       { title: 'share', align: 'right' },
       { title: '', align: 'left', spare: 2 },
@@ -57,6 +47,13 @@ function meanTable({ segments, latencyNs, count }: RequestGroup): Block | null {
     ],
     rows,
   };
+}
+
+/** The name of a part, with its service where another service has a part of the same name. */
+function labelIn(segments: readonly SegmentRow[], row: SegmentRow): string {
+  const name = partName(row);
+  const shared = segments.some((other) => other.service !== row.service && partName(other) === name);
+  return shared ? `${name} (${row.service})` : name;
 }
 
 /** Below this many requests the slowest hundredth is one request: `waitfall trace` shows it better. */

@@ -44,12 +44,12 @@ function groupTable(title: string, groups: readonly { name: string; group: Reque
   return {
     type: 'table',
     columns: [
-      { title, align: 'left' },
+      { title, align: 'left', least: 24 },
       { title: 'n', align: 'right' },
       { title: 'p50', align: 'right' },
       { title: 'p99', align: 'right' },
       { title: 'errors', align: 'right' },
-      { title: 'largest part', align: 'left', spare: 1 },
+      { title: 'largest part', align: 'left', spare: 1, least: 20 },
     ],
     rows: shown.map(({ name, group }) => {
       const failed = failures(group.byOutcome);

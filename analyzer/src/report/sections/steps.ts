@@ -21,7 +21,8 @@ const COLUMNS: readonly Column[] = [
 /** One row a step of the load: what was planned, what came, what came out and how long it took. */
 export function stepsSection(report: Report): Section[] {
   const { windows, recovery } = report;
-  if (windows.length === 0) return [];
+  // A step of one request has no rate.
+  if (windows.length === 0 || report.requests.count < 2) return [];
   const origin = windows[0].startUnixNano;
   const open = windows.filter((w) => isOpen(w.latencyNs)).length;
   const columns = COLUMNS.filter(
