@@ -1,3 +1,4 @@
+import { sortSlice } from '../tree/sort-slice.ts';
 import type { Forest, Tree } from '../tree/types.ts';
 import type { Siblings } from './siblings.ts';
 
@@ -6,38 +7,40 @@ import type { Siblings } from './siblings.ts';
  * alone cannot say which of them was waited for, and the partition follows its rule. Each instant counts once.
  */
 export function parallelTime(forest: Forest, siblings: Siblings, tree: Tree): number {
-  const { clipStart, clipEnd } = siblings;
-  const overlaps: number[] = [];
-  const byStart: number[] = [];
+  const { clipStart, clipEnd, offset, rows } = siblings;
+  const byStart = (a: number, b: number): number => clipStart[a] - clipStart[b];
+  const overlaps: Overlap[] = [];
   for (let at = tree.first; at < tree.first + tree.count; at++) {
-    const children = siblings.of(forest.order[at]);
-    if (children.length < 2) continue;
-    byStart.length = 0;
-    for (const child of children) byStart.push(child);
-    byStart.sort((a, b) => clipStart[a] - clipStart[b]);
-    let latestEnd = clipEnd[byStart[0]];
-    for (let i = 1; i < byStart.length; i++) {
-      const child = byStart[i];
-      const until = Math.min(clipEnd[child], latestEnd);
-      if (until > clipStart[child]) overlaps.push(clipStart[child], until);
+    const first = offset[forest.order[at]];
+    const last = offset[forest.order[at] + 1];
+    if (last - first < 2) continue;
+    sortSlice(rows, first, last, byStart);
+    let latestEnd = clipEnd[rows[first]];
+    for (let i = first + 1; i < last; i++) {
+      const child = rows[i];
+      const end = Math.min(clipEnd[child], latestEnd);
+      if (end > clipStart[child]) overlaps.push({ start: clipStart[child], end });
       latestEnd = Math.max(latestEnd, clipEnd[child]);
     }
   }
   return unionLength(overlaps);
 }
 
-/** @returns the length of the union of intervals given as start, end, start, end, … */
-function unionLength(intervals: readonly number[]): number {
-  const order = Array.from({ length: intervals.length / 2 }, (_, i) => 2 * i);
-  order.sort((a, b) => intervals[a] - intervals[b]);
+interface Overlap {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** @returns the length of the union of intervals, which it sorts. */
+function unionLength(intervals: Overlap[]): number {
+  intervals.sort((a, b) => a.start - b.start);
   let total = 0;
   let covered = Number.NEGATIVE_INFINITY;
-  for (const i of order) {
-    const from = Math.max(intervals[i], covered);
-    const to = intervals[i + 1];
-    if (to <= from) continue;
-    total += to - from;
-    covered = to;
+  for (const { start, end } of intervals) {
+    const from = Math.max(start, covered);
+    if (end <= from) continue;
+    total += end - from;
+    covered = end;
   }
   return total;
 }

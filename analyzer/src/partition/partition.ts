@@ -1,7 +1,8 @@
 import { compareIds } from '../tree/shared-pair.ts';
-import type { Forest, Tree } from '../tree/types.ts';
+import { sortSlice } from '../tree/sort-slice.ts';
+import type { Forest } from '../tree/types.ts';
 import { parallelTime } from './parallel.ts';
-import { gatingChildren, type Siblings } from './siblings.ts';
+import { gatingChildren } from './siblings.ts';
 import type { Partition } from './types.ts';
 
 /**
@@ -22,6 +23,9 @@ export function partition(forest: Forest): Partition {
   const gateEnd = new Float64Array(rows);
   const owned = new Float64Array(rows);
   const siblings = gatingChildren(forest);
+  const { clipStart, clipEnd, offset } = siblings;
+  const bestFirst = (a: number, b: number): number =>
+    clipEnd[b] - clipEnd[a] || clipStart[b] - clipStart[a] || compareIds(forest.table, a, b);
   const parallel = new Float64Array(forest.trees.length);
   for (let i = 0; i < forest.trees.length; i++) {
     const tree = forest.trees[i];
@@ -30,30 +34,19 @@ export function partition(forest: Forest): Partition {
     for (let at = tree.first; at < tree.first + tree.count; at++) {
       const row = forest.order[at];
       owned[row] = gateEnd[row] - gateStart[row];
-      const children = siblings.of(row);
-      if (children.length === 0) continue;
-      rank(forest, siblings, children);
+      const last = offset[row + 1];
+      sortSlice(siblings.rows, offset[row], last, bestFirst);
       let cap = Number.POSITIVE_INFINITY;
-      for (const child of children) {
-        cap = Math.min(cap, siblings.clipEnd[child]);
-        gateStart[child] = Math.max(siblings.clipStart[child], gateStart[row]);
+      for (let k = offset[row]; k < last; k++) {
+        const child = siblings.rows[k];
+        cap = Math.min(cap, clipEnd[child]);
+        gateStart[child] = Math.max(clipStart[child], gateStart[row]);
         gateEnd[child] = Math.max(gateStart[child], Math.min(cap, gateEnd[row]));
         owned[row] -= gateEnd[child] - gateStart[child];
-        cap = Math.min(cap, siblings.clipStart[child]);
+        cap = Math.min(cap, clipStart[child]);
       }
     }
     parallel[i] = parallelTime(forest, siblings, tree);
   }
   return { gateStart, gateEnd, owned, parallel };
-}
-
-/** Best first. */
-function rank({ table }: Forest, { clipStart, clipEnd }: Siblings, children: Int32Array): void {
-  if (children.length < 2) return;
-  children.sort((a, b) => clipEnd[b] - clipEnd[a] || clipStart[b] - clipStart[a] || compareIds(table, a, b));
-}
-
-/** @returns ns in which the tree's root was open. */
-export function rootDurationNs(forest: Forest, tree: Tree): number {
-  return forest.end[tree.root];
 }

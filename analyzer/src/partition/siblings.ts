@@ -4,8 +4,12 @@ import type { Forest } from '../tree/types.ts';
 export interface Siblings {
   readonly clipStart: Float64Array;
   readonly clipEnd: Float64Array;
-  /** The children of a row that are active at some instant of it; a view the caller may reorder. */
-  of(row: number): Int32Array;
+  /**
+   * Children of row r that are active at some instant of it: rows[offset[r]] .. rows[offset[r + 1]]; whoever reads them
+   * may reorder them.
+   */
+  readonly offset: Int32Array;
+  readonly rows: Int32Array;
 }
 
 /**
@@ -28,13 +32,10 @@ export function gatingChildren(forest: Forest): Siblings {
     if (clipEnd[row] > clipStart[row]) offset[above + 1]++;
   }
   for (let row = 0; row < table.length; row++) offset[row + 1] += offset[row];
-  const children = new Int32Array(offset[table.length]);
+  const rows = new Int32Array(offset[table.length]);
   const at = offset.slice(0, table.length);
   for (const row of order) {
-    if (parent[row] >= 0 && clipEnd[row] > clipStart[row]) children[at[parent[row]]++] = row;
+    if (parent[row] >= 0 && clipEnd[row] > clipStart[row]) rows[at[parent[row]]++] = row;
   }
-  const none = new Int32Array(0);
-  const of = (row: number): Int32Array =>
-    offset[row] === offset[row + 1] ? none : children.subarray(offset[row], offset[row + 1]);
-  return { clipStart, clipEnd, of };
+  return { clipStart, clipEnd, offset, rows };
 }

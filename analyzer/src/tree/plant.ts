@@ -1,6 +1,7 @@
 import { parentIdText, type SpanTable } from '../model/span-table.ts';
 import { compareStarts } from './epoch.ts';
 import { compareIds } from './shared-pair.ts';
+import { sortSlice } from './sort-slice.ts';
 import { STATE, type Tree } from './types.ts';
 import { childrenOf, rootKindName, type Work } from './work.ts';
 
@@ -22,6 +23,7 @@ export function plantTrees(work: Work, start: Float64Array): Planted {
   }
   roots.sort((a, b) => compareRoots(table, a, b));
   const children = childrenOf(work);
+  const lastFirst = (a: number, b: number): number => start[b] - start[a] || compareIds(table, b, a);
   const treeOf = new Int32Array(table.length).fill(-1);
   const order = new Int32Array(roots.length + children.rows.length);
   const stack: number[] = [];
@@ -34,9 +36,9 @@ export function plantTrees(work: Work, start: Float64Array): Planted {
       const row = stack.pop() as number;
       treeOf[row] = trees.length;
       order[filled++] = row;
-      const siblings = children.rows.subarray(children.offset[row], children.offset[row + 1]);
-      if (siblings.length > 1) siblings.sort((a, b) => start[b] - start[a] || compareIds(table, b, a));
-      for (const child of siblings) stack.push(child);
+      const last = children.offset[row + 1];
+      sortSlice(children.rows, children.offset[row], last, lastFirst);
+      for (let i = children.offset[row]; i < last; i++) stack.push(children.rows[i]);
     }
     trees.push({
       root,

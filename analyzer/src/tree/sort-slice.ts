@@ -1,0 +1,24 @@
+/** Longer slices are left to the typed array's own sort, which costs a call into the engine and a view. */
+const SHORT = 16;
+
+/** Sorts rows[from] .. rows[to] in place. Most spans have few children: those are inserted one by one. */
+export function sortSlice(
+  rows: Int32Array,
+  from: number,
+  to: number,
+  compare: (a: number, b: number) => number,
+): void {
+  if (to - from > SHORT) {
+    rows.subarray(from, to).sort(compare);
+    return;
+  }
+  for (let i = from + 1; i < to; i++) {
+    const row = rows[i];
+    let at = i - 1;
+    while (at >= from && compare(rows[at], row) > 0) {
+      rows[at + 1] = rows[at];
+      at--;
+    }
+    rows[at + 1] = row;
+  }
+}
