@@ -121,9 +121,9 @@ test('trace finds a trace by the start of its id', async () => {
   const { code, stdout } = await waitfall(['trace', traceId(2), good]);
   assert.equal(code, 0);
   assert.match(stdout, /POST \/signup: 60 ms, success/);
-  const both = await waitfall(['trace', 'aaaa', good]);
+  const both = await waitfall(['trace', '4b00', good]);
   assert.equal(both.code, 1);
-  assert.match(both.stderr, /2 traces start with aaaa/);
+  assert.match(both.stderr, /2 traces start with 4b00/);
   assert.equal((await waitfall(['trace', 'beef', good])).code, 1);
 });
 

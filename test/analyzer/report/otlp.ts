@@ -16,8 +16,8 @@ export interface TestSpan {
 /** Above 2^53 ns and not a multiple of 256: doubles would show. */
 export const EPOCH = 1_760_000_000_000_000_003n;
 
-export const traceId = (n: number) => n.toString(16).padStart(32, 'a');
-export const spanId = (n: number) => n.toString(16).padStart(16, 'b');
+export const traceId = (n: number) => `4b${n.toString(16).padStart(30, '0')}`;
+export const spanId = (n: number) => `5c${n.toString(16).padStart(14, '0')}`;
 
 /** @returns spans as one OTLP/JSON document, one ResourceSpans a service. */
 export function otlp(spans: readonly TestSpan[]): string {
