@@ -17,7 +17,12 @@ const PG_VERSIONS = ['>=8.0.3 <9'];
 const PG_POOL_VERSIONS = ['>=2.0.0 <4'];
 
 /** What the patches look at on every call; one object, so that enabling and disabling reach them. */
-const active: PoolSwitch & ClientSwitch = { pool: false, rowLocks: false, lockSalt: undefined };
+const active: PoolSwitch & ClientSwitch = {
+  pool: false,
+  statements: false,
+  rowLocks: false,
+  lockSalt: undefined,
+};
 const patched = new Set<string>();
 
 /** @returns the packages of this process that are patched. */
@@ -42,7 +47,7 @@ export class WaitfallInstrumentation extends InstrumentationBase<WaitfallConfig>
   override disable(): void {
     super.disable();
     active.pool = false;
-    active.rowLocks = false;
+    active.statements = false;
   }
 
   override setTracerProvider(provider: TracerProvider): void {
@@ -82,6 +87,7 @@ export class WaitfallInstrumentation extends InstrumentationBase<WaitfallConfig>
 
 function apply(settings: Settings): void {
   active.pool = settings.pool;
+  active.statements = settings.statements;
   active.rowLocks = settings.rowLocks;
   active.lockSalt = settings.lockSalt;
   setMinWaitMs(settings.minWaitMs);

@@ -5,6 +5,8 @@ export interface WaitfallConfig extends InstrumentationConfig {
   pg?: {
     /** Waits for pool slots and new connections, and holds. `WAITFALL_PG_POOL`, default true. */
     pool?: boolean;
+    /** Statements: loop waits of their replies, and spans where nobody else makes them. `WAITFALL_PG_STATEMENTS`, default true. */
+    statements?: boolean;
     /** Row locks, read from the statements that pass; sends no SQL. `WAITFALL_PG_ROW_LOCKS`, default true. */
     rowLocks?: boolean;
     /**
@@ -21,6 +23,7 @@ export interface WaitfallConfig extends InstrumentationConfig {
 export interface Settings {
   enabled: boolean;
   pool: boolean;
+  statements: boolean;
   rowLocks: boolean;
   lockSalt: string | undefined;
   minWaitMs: number;
@@ -30,6 +33,7 @@ export function settingsOf(config: WaitfallConfig, env: NodeJS.ProcessEnv = proc
   return {
     enabled: config.enabled ?? flag(env, 'WAITFALL_ENABLED', true),
     pool: config.pg?.pool ?? flag(env, 'WAITFALL_PG_POOL', true),
+    statements: config.pg?.statements ?? flag(env, 'WAITFALL_PG_STATEMENTS', true),
     rowLocks: config.pg?.rowLocks ?? flag(env, 'WAITFALL_PG_ROW_LOCKS', true),
     lockSalt: config.pg?.lockSalt ?? (env['WAITFALL_LOCK_SALT'] || undefined),
     minWaitMs: config.minWaitMs ?? number(env, 'WAITFALL_MIN_WAIT_MS', 0.2),

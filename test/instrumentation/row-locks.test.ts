@@ -57,7 +57,7 @@ function run(client: Client, statement: Statement): Promise<{ rowCount: number |
 }
 
 interface Scenario {
-  /** Statement of A, that holds for 60 ms; B's comes 15 ms later. */
+  /** Statement of A, and of B 15 ms later; A holds for another 60 ms. */
   a: Statement;
   b: Statement;
   /** In A's transaction before the statement, and after the hold. */
@@ -86,12 +86,16 @@ async function play(scenario: Scenario): Promise<Observed> {
   const begin = scenario.isolation ? `BEGIN ISOLATION LEVEL ${scenario.isolation}` : 'BEGIN';
   let realMs = 0;
   let errorB: string | undefined;
+  const locked = Promise.withResolvers<void>();
+  const sent = Promise.withResolvers<void>();
   const [first, second] = await Promise.all([
     request(async () => {
       await a.query(begin);
       try {
         for (const statement of scenario.before ?? []) await run(a, statement);
         await run(a, scenario.a);
+        locked.resolve();
+        await sent.promise;
         await sleep(scenario.holdMs ?? HOLD_MS);
         for (const statement of scenario.after ?? []) await run(a, statement);
         if (scenario.after) await sleep(HOLD_MS / 2);
@@ -101,10 +105,12 @@ async function play(scenario: Scenario): Promise<Observed> {
       await a.query(scenario.end ?? 'COMMIT');
     }),
     request(async () => {
+      await locked.promise;
       await sleep(HEAD_START_MS);
       if (!scenario.autocommitB) await b.query(begin);
       for (const statement of scenario.beforeB ?? []) await run(b, statement);
       const sentMs = performance.now();
+      sent.resolve();
       await run(b, scenario.b).catch((error: { code?: string }) => {
         errorB = error.code;
       });

@@ -4,7 +4,7 @@ import { type Context, context } from '@opentelemetry/api';
 import { type Outcome, RESOURCE_HTTP_SERVER } from '../conventions.ts';
 import { now } from '../core/clock.ts';
 import { countTime, emitSegment } from '../core/emit.ts';
-import { onShutdown } from '../core/span-processor.ts';
+import { onShutdown } from '../core/shutdown.ts';
 import { addServerTiming } from './server-timing.ts';
 import { type SlotStats, Slots, type SlotTicket } from './slots.ts';
 

@@ -3,6 +3,7 @@ import {
   type Context,
   type Link,
   type SpanContext,
+  SpanKind,
   SpanStatusCode,
   TraceFlags,
   type Tracer,
@@ -21,9 +22,9 @@ import {
   type Segment,
   waitSpanName,
 } from '../conventions.ts';
-import { type ClockAnchor, currentAnchor, durationNs } from './clock.ts';
-import type { LazySpan } from './lazy-span.ts';
-import { type RootRecord, rootOf } from './root.ts';
+import { currentAnchor, durationNs } from './clock.ts';
+import { childContext, type FinishedSpan, type LazySpan } from './lazy-span.ts';
+import { type RootRecord, rootOf, setRoot } from './root.ts';
 
 /** One interval of one request, in monotonic ms. */
 export interface SegmentRecord {
@@ -48,16 +49,7 @@ export interface SegmentRecord {
 
 /** Takes finished spans past the tracer: an order of magnitude cheaper than start and end of an SDK span. */
 export interface LazySink {
-  accept(span: {
-    parent: SpanContext;
-    name: string;
-    anchor: ClockAnchor;
-    startMs: number;
-    endMs: number;
-    attributes: Attributes;
-    links: Link[] | undefined;
-    error: boolean;
-  }): LazySpan | undefined;
+  accept(span: FinishedSpan): LazySpan | undefined;
 }
 
 /** A request never gets more spans from us than this; what is beyond goes into its dropped counters. */
@@ -72,8 +64,9 @@ export function setTracer(next: Tracer): void {
   tracer = next;
 }
 
-export function setLazySink(next: LazySink | undefined): void {
-  sink = next;
+/** @param only where it is given, nothing changes unless this one is in place. */
+export function setLazySink(next: LazySink | undefined, only?: LazySink): void {
+  if (only === undefined || sink === only) sink = next;
 }
 
 /** Waits shorter than this, without a hold, become part of the root's sums instead of spans. */
@@ -122,6 +115,8 @@ export function emitSegment(record: SegmentRecord): SpanContext | undefined {
       .accept({
         parent: parentSpan,
         name,
+        kind: SpanKind.INTERNAL,
+        context: undefined,
         anchor,
         startMs: record.startMs,
         endMs: record.endMs,
@@ -139,6 +134,47 @@ export function emitSegment(record: SegmentRecord): SpanContext | undefined {
   if (failed) span.setStatus({ code: SpanStatusCode.ERROR });
   span.end(anchor.toHrTime(record.endMs));
   return span.spanContext();
+}
+
+/** A span of ours that others may refer to before it has ended. */
+export interface ReservedSpan {
+  readonly context: SpanContext;
+  /** The caller's context with the span in it. */
+  readonly active: Context;
+}
+
+/**
+ * Gives a span an identity before it is known how it ends. Only where a span processor of ours tells that
+ * nobody else records the same thing.
+ *
+ * @returns undefined outside a sampled request, and without that processor.
+ */
+export function reserveSpan(parent: Context, startMs: number): ReservedSpan | undefined {
+  if (sink === undefined || !isSampled(parent)) return undefined;
+  const context = childContext(trace.getSpanContext(parent)!);
+  const span = trace.wrapSpanContext(context);
+  const root = rootOf(parent);
+  if (root !== undefined) setRoot(span, root, startMs);
+  return { context, active: trace.setSpan(parent, span) };
+}
+
+/** Finishes a span that was reserved. */
+export function emitReserved(
+  parent: Context,
+  { context }: ReservedSpan,
+  span: {
+    name: string;
+    kind: SpanKind;
+    startMs: number;
+    endMs: number;
+    attributes: Attributes;
+    error: boolean;
+  },
+): void {
+  const parentSpan = trace.getSpanContext(parent);
+  if (parentSpan === undefined) return;
+  const anchor = rootOf(parent)?.anchor ?? currentAnchor();
+  sink?.accept({ ...span, parent: parentSpan, context, anchor, links: undefined });
 }
 
 function drop(root: RootRecord | undefined, ns: number): void {

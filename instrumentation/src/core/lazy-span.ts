@@ -3,7 +3,7 @@ import {
   type HrTime,
   type Link,
   type SpanContext,
-  SpanKind,
+  type SpanKind,
   type SpanStatus,
   SpanStatusCode,
   TraceFlags,
@@ -23,64 +23,84 @@ export function newSpanId(): string {
   return HEX16[high >>> 16] + HEX16[high & 0xffff] + HEX16[low >>> 16] + HEX16[low & 0xffff];
 }
 
+/** @returns the identity of a new span below `parent`. */
+export function childContext(parent: SpanContext): SpanContext {
+  return {
+    traceId: parent.traceId,
+    spanId: newSpanId(),
+    traceFlags: TraceFlags.SAMPLED,
+    traceState: parent.traceState,
+  };
+}
+
 /** What all lazy spans of a process share. */
 export interface SpanOrigin {
   resource: object;
   instrumentationScope: { name: string; version?: string };
 }
 
+/** A finished interval on its way to an exporter. */
+export interface FinishedSpan {
+  readonly parent: SpanContext;
+  readonly name: string;
+  readonly kind: SpanKind;
+  readonly anchor: ClockAnchor;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly attributes: Attributes;
+  readonly links: Link[] | undefined;
+  readonly error: boolean;
+  /** Set where others have referred to the span before it was finished. */
+  readonly context: SpanContext | undefined;
+}
+
 /** A finished span that costs one object until an exporter reads it; has the shape of the SDK's ReadableSpan. */
 export class LazySpan {
-  readonly name: string;
-  readonly kind = SpanKind.INTERNAL;
-  readonly parentSpanContext: SpanContext;
-  readonly attributes: Attributes;
-  readonly links: Link[];
-  readonly status: SpanStatus;
   readonly #origin: SpanOrigin;
-  readonly #anchor: ClockAnchor;
-  readonly #startMs: number;
-  readonly #endMs: number;
+  readonly #span: FinishedSpan;
   #context: SpanContext | undefined;
 
-  constructor(
-    origin: SpanOrigin,
-    parent: SpanContext,
-    name: string,
-    anchor: ClockAnchor,
-    startMs: number,
-    endMs: number,
-    attributes: Attributes,
-    links: Link[] | undefined,
-    error: boolean,
-  ) {
+  constructor(origin: SpanOrigin, span: FinishedSpan) {
     this.#origin = origin;
-    this.parentSpanContext = parent;
-    this.name = name;
-    this.#anchor = anchor;
-    this.#startMs = startMs;
-    this.#endMs = endMs;
-    this.attributes = attributes;
-    this.links = links ?? NO_LINKS;
-    this.status = error ? ERROR : UNSET;
+    this.#span = span;
+    this.#context = span.context;
+  }
+
+  get name(): string {
+    return this.#span.name;
+  }
+
+  get kind(): SpanKind {
+    return this.#span.kind;
+  }
+
+  get parentSpanContext(): SpanContext {
+    return this.#span.parent;
+  }
+
+  get attributes(): Attributes {
+    return this.#span.attributes;
+  }
+
+  get links(): Link[] {
+    return this.#span.links ?? NO_LINKS;
+  }
+
+  get status(): SpanStatus {
+    return this.#span.error ? ERROR : UNSET;
   }
 
   spanContext(): SpanContext {
-    this.#context ??= {
-      traceId: this.parentSpanContext.traceId,
-      spanId: newSpanId(),
-      traceFlags: TraceFlags.SAMPLED,
-      traceState: this.parentSpanContext.traceState,
-    };
+    this.#context ??= childContext(this.#span.parent);
     return this.#context;
   }
 
   get startTime(): HrTime {
-    return this.#anchor.toHrTime(this.#startMs);
+    return this.#span.anchor.toHrTime(this.#span.startMs);
   }
 
   get endTime(): HrTime {
-    return this.#anchor.toHrTime(this.#endMs);
+    return this.#span.anchor.toHrTime(this.#span.endMs);
   }
 
   get duration(): HrTime {

@@ -28,6 +28,8 @@ export class LoopClock {
   #checkIdleMs = timing.idleTime;
   #previousPollMs = this.#checkMs;
   #iteration = 0;
+  #entryIteration = -1;
+  #entryMs = 0;
 
   start(): this {
     if (this.#running) return this;
@@ -45,6 +47,13 @@ export class LoopClock {
     return this.#iteration;
   }
 
+  /** Notes that an I/O callback began: those after it in the same iteration were ready when it was. */
+  noteEntry(atMs: number): void {
+    if (this.#entryIteration === this.#iteration) return;
+    this.#entryIteration = this.#iteration;
+    this.#entryMs = atMs;
+  }
+
   /**
    * @returns bounds of the wait of an event whose callback runs at `atMs`. The poll slept: everything since
    * it returned was other people's callbacks. It did not: the event came some time after the poll before.
@@ -57,7 +66,9 @@ export class LoopClock {
       const exact = busyMs < MAX_EXACT_MS;
       return { minMs: exact ? busyMs : 0, maxMs: busyMs, exact };
     }
-    return { minMs: 0, maxMs: Math.max(0, atMs - this.#previousPollMs), exact: false };
+    const maxMs = Math.max(0, atMs - this.#previousPollMs);
+    const sinceEntryMs = this.#entryIteration === this.#iteration ? atMs - this.#entryMs : 0;
+    return { minMs: Math.min(maxMs, Math.max(0, sinceEntryMs)), maxMs, exact: false };
   }
 
   #arm(): void {

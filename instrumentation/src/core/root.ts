@@ -6,8 +6,10 @@ import { type ClockAnchor, currentAnchor } from './clock.ts';
 export class RootRecord {
   readonly anchor: ClockAnchor;
   /** The root span itself: the sums go there. */
-  readonly span: object;
-  readonly startMs: number;
+  readonly span: Span;
+  startMs: number;
+  /** How much earlier than its first callback the request began, ms. */
+  movedMs = 0;
   /** Ns per segment; `waitfall.time.<segment>_ns` on the root span. */
   readonly timeNs = new Map<Segment, number>();
   droppedNs = 0;
@@ -17,7 +19,7 @@ export class RootRecord {
   /** `nodeTiming.idleTime` when the request began, ms. */
   readonly idleMs: number;
 
-  constructor(span: object, startMs: number, idleMs: number) {
+  constructor(span: Span, startMs: number, idleMs: number) {
     this.span = span;
     this.anchor = currentAnchor();
     this.startMs = startMs;
@@ -30,15 +32,27 @@ export class RootRecord {
 }
 
 const kRoot = Symbol('waitfall.root');
+const kStartMs = Symbol('waitfall.start_ms');
 
-/** Remembers on a span which request it belongs to. */
-export function setRoot(span: object, root: RootRecord): void {
-  (span as { [kRoot]?: RootRecord })[kRoot] = root;
+interface Marked {
+  [kRoot]?: RootRecord;
+  [kStartMs]?: number;
+}
+
+/** Remembers on a span which request it belongs to, and when it started. */
+export function setRoot(span: object, root: RootRecord, startMs: number): void {
+  (span as Marked)[kRoot] = root;
+  (span as Marked)[kStartMs] = startMs;
+}
+
+/** @returns when a span started, if our span processor saw it. */
+export function startOfSpan(span: object | undefined): number | undefined {
+  return (span as Marked | undefined)?.[kStartMs];
 }
 
 /** @returns the request a span belongs to, if our span processor saw it start. */
 export function rootOfSpan(span: object | undefined): RootRecord | undefined {
-  return (span as { [kRoot]?: RootRecord } | undefined)?.[kRoot];
+  return (span as Marked | undefined)?.[kRoot];
 }
 
 /** @returns the request that is active in a context. */

@@ -1,27 +1,14 @@
-import { type Span as ApiSpan, type Context, type HrTime, type SpanContext, trace } from '@opentelemetry/api';
-import {
-  ATTR_DROPPED_COUNT,
-  ATTR_DROPPED_NS,
-  ATTR_EVENTLOOP_UTILIZATION,
-  SCOPE_NAME,
-  timeAttribute,
-} from '../conventions.ts';
+import { type Context, type HrTime, SpanKind, trace } from '@opentelemetry/api';
+import { SCOPE_NAME } from '../conventions.ts';
 import { now } from './clock.ts';
 import { type LazySink, setLazySink } from './emit.ts';
-import { LazySpan, type SpanOrigin } from './lazy-span.ts';
+import { type FinishedSpan, LazySpan, type SpanOrigin } from './lazy-span.ts';
 import { loopIdleMs } from './loop-clock.ts';
+import { beginRequest, endRoot } from './request.ts';
 import { RootRecord, rootOfSpan, setRoot } from './root.ts';
+import { flushBeforeShutdown } from './shutdown.ts';
+import { noteStarted, type StartedSpan } from './started-span.ts';
 import { VERSION } from './version.ts';
-
-/** The part of an SDK span this processor touches; SDK 2.x and 3.x both have it. */
-export interface StartedSpan extends ApiSpan {
-  startTime: HrTime;
-  name: string;
-  attributes: Record<string, unknown>;
-  resource: object;
-  instrumentationScope?: { name: string };
-  spanContext(): SpanContext;
-}
 
 // biome-ignore lint/suspicious/noExplicitAny: span types of SDK 2.x and 3.x differ and have one shape
 type AnySpan = any;
@@ -44,29 +31,6 @@ export interface WaitfallSpanProcessorOptions {
   spans?: 'lazy' | 'api';
   /** Give spans their start in ns; the SDK floors it to whole ms. Default true. */
   preciseClock?: boolean;
-}
-
-/** Called at shutdown, before the next processor is: whatever is still held becomes spans. */
-const beforeShutdown = new Set<() => void>();
-
-/** Runs `flush` when a span processor of ours shuts down. */
-export function onShutdown(flush: () => void): void {
-  beforeShutdown.add(flush);
-}
-
-/** The span of another instrumentation that started last, in this synchronous stretch of code. */
-let lastStarted: StartedSpan | undefined;
-
-/** Forgets the span that started last; what {@link takeLastStarted} returns afterwards started later. */
-export function forgetLastStarted(): void {
-  lastStarted = undefined;
-}
-
-/** @returns the span that started last, if it is of the given instrumentation. */
-export function lastStartedOf(scope: string, namePrefix: string): ApiSpan | undefined {
-  const span = lastStarted;
-  if (span?.instrumentationScope?.name !== scope || !span.name.startsWith(namePrefix)) return undefined;
-  return span;
 }
 
 /**
@@ -100,24 +64,18 @@ export class WaitfallSpanProcessor implements AnySpanProcessor, LazySink {
   }
 
   onEnd(span: AnySpan): void {
-    const root = rootOfSpan(span);
-    if (root !== undefined && root.span === span) writeSums(span, root);
+    try {
+      const root = rootOfSpan(span);
+      if (root !== undefined && root.span === span) endRoot(span, root);
+    } catch {
+      // As above.
+    }
     this.#next.onEnd(span);
   }
 
-  accept(segment: Parameters<LazySink['accept']>[0]): LazySpan | undefined {
+  accept(finished: FinishedSpan): LazySpan | undefined {
     if (this.#origin === undefined) return undefined;
-    const span = new LazySpan(
-      this.#origin,
-      segment.parent,
-      segment.name,
-      segment.anchor,
-      segment.startMs,
-      segment.endMs,
-      segment.attributes,
-      segment.links,
-      segment.error,
-    );
+    const span = new LazySpan(this.#origin, finished);
     this.#next.onEnd(span);
     return span;
   }
@@ -127,7 +85,8 @@ export class WaitfallSpanProcessor implements AnySpanProcessor, LazySink {
   }
 
   async shutdown(): Promise<void> {
-    for (const flush of beforeShutdown) flush();
+    flushBeforeShutdown();
+    setLazySink(undefined, this);
     await this.#next.shutdown();
   }
 
@@ -135,8 +94,9 @@ export class WaitfallSpanProcessor implements AnySpanProcessor, LazySink {
     const atMs = now();
     const parent = trace.getSpan(parentContext);
     let root = parent?.spanContext().isRemote === true ? undefined : rootOfSpan(parent);
+    const isRoot = root === undefined;
     if (root === undefined) root = new RootRecord(span, atMs, loopIdleMs());
-    setRoot(span, root);
+    setRoot(span, root, atMs);
     if (this.#origin === undefined) {
       this.#origin = {
         resource: span.resource,
@@ -144,8 +104,11 @@ export class WaitfallSpanProcessor implements AnySpanProcessor, LazySink {
       };
       if (this.#lazy) setLazySink(this);
     }
-    if (this.#preciseClock && isFlooredNow(span.startTime)) span.startTime = root.anchor.toHrTime(atMs);
-    lastStarted = span;
+    if (this.#preciseClock && isFlooredNow(span.startTime)) {
+      span.startTime = root.anchor.toHrTime(atMs);
+      if (isRoot && span.kind === SpanKind.SERVER) beginRequest(span, root, atMs);
+    }
+    noteStarted(span);
   }
 }
 
@@ -154,18 +117,4 @@ function isFlooredNow(startTime: HrTime): boolean {
   const nanos = startTime[1];
   if (nanos % 1e6 !== 0) return false;
   return Math.abs(startTime[0] * 1e3 + nanos / 1e6 - Date.now()) <= 2;
-}
-
-function writeSums(span: StartedSpan, root: RootRecord): void {
-  const attributes = span.attributes;
-  for (const [segment, ns] of root.timeNs) attributes[timeAttribute(segment)] = ns;
-  if (root.droppedCount > 0) {
-    attributes[ATTR_DROPPED_NS] = root.droppedNs;
-    attributes[ATTR_DROPPED_COUNT] = root.droppedCount;
-  }
-  const openMs = now() - root.startMs;
-  if (openMs > 0) {
-    const idle = (loopIdleMs() - root.idleMs) / openMs;
-    attributes[ATTR_EVENTLOOP_UTILIZATION] = Math.round(Math.min(1, Math.max(0, 1 - idle)) * 1e4) / 1e4;
-  }
 }

@@ -1,17 +1,23 @@
-import { type Context, context, trace } from '@opentelemetry/api';
+import { type Context, context } from '@opentelemetry/api';
+import { now } from '../core/clock.ts';
+import { isSampled } from '../core/emit.ts';
+import { loopClock } from '../core/loop-clock.ts';
+import { emitLoopTail } from '../core/loop-wait.ts';
 import { wrapMethod } from '../core/patch.ts';
-import { forgetLastStarted, lastStartedOf } from '../core/span-processor.ts';
-import { ConnectionLocks, type Running } from './locks/connection-locks.ts';
+import { rootOf } from '../core/root.ts';
+import { enterWork, leaveWork } from '../core/work.ts';
+import { ConnectionLocks } from './locks/connection-locks.ts';
 import { DatabaseRows } from './locks/rows.ts';
 import { type CachedPlan, PlanCache } from './sql/plan-cache.ts';
+import { StatementSpan } from './statement-span.ts';
 import type { PgClient } from './types.ts';
 
-const OFFICIAL_SCOPE = '@opentelemetry/instrumentation-pg';
 /** Longest list of named statements remembered per connection. */
 const MAX_NAMED = 1_000;
 
-/** Whether row locks are recorded; wrappers stay in place when it is switched off and only pass on. */
+/** What is recorded of statements; wrappers stay in place when it is switched off and only pass on. */
 export interface ClientSwitch {
+  statements: boolean;
   rowLocks: boolean;
   lockSalt: string | undefined;
 }
@@ -24,7 +30,11 @@ interface QueryConfig {
   submit?: unknown;
 }
 
-type Callback = (error: unknown, result?: { rowCount?: number | null }) => unknown;
+interface QueryResult {
+  rowCount?: number | null;
+}
+
+type Callback = (error: unknown, result?: QueryResult) => unknown;
 
 const plans = new PlanCache();
 const databases = new Map<string, DatabaseRows>();
@@ -39,7 +49,7 @@ interface Connection {
 export function patchClient(Client: { prototype: object }, on: ClientSwitch): boolean {
   const patched = wrapMethod(Client.prototype, 'query', (inner) => {
     return function query(this: PgClient, ...args: unknown[]) {
-      const watch = on.rowLocks ? begin(this, args, on) : undefined;
+      const watch = on.statements ? begin(this, args, on) : undefined;
       return watch === undefined ? inner().apply(this, args) : watched(this, inner(), args, watch);
     };
   });
@@ -54,36 +64,45 @@ export function patchClient(Client: { prototype: object }, on: ClientSwitch): bo
 
 /** A statement that is watched from its call to its reply. */
 interface Watch {
-  readonly connection: Connection;
+  /** Undefined for a statement that neither locks rows nor stands in a transaction. */
+  readonly connection: Connection | undefined;
   readonly plan: CachedPlan;
+  readonly text: string | undefined;
   readonly values: readonly unknown[] | undefined;
   readonly caller: Context;
 }
 
-/** @returns what to watch, or undefined for a statement that neither locks nor stands in a transaction. */
+/** @returns what to watch, or undefined for what goes through as it is. */
 function begin(client: PgClient, args: unknown[], on: ClientSwitch): Watch | undefined {
   try {
     const [first, second] = args;
+    const caller = context.active();
     let connection = connections.get(client);
     let plan: CachedPlan | undefined;
+    let text: string | undefined;
     let values = Array.isArray(second) ? second : undefined;
-    if (typeof first === 'string') plan = plans.get(first);
-    else if (typeof first === 'object' && first !== null) {
+    if (typeof first === 'string') {
+      text = first;
+      plan = plans.get(first);
+    } else if (typeof first === 'object' && first !== null) {
       const config = first as QueryConfig;
-      // A cursor, a stream, COPY: it drives the protocol itself and goes through as it is.
+      // A cursor, a stream, COPY: it drives the protocol itself.
       if (typeof config.submit === 'function') return undefined;
+      if (typeof config.text === 'string') text = config.text;
       plan = planOf(config, connection);
       values ??= Array.isArray(config.values) ? config.values : undefined;
     }
     if (plan === undefined) return undefined;
-    const matters = plan.locks.length > 0 || plan.transaction !== null || plan.statements > 1;
-    if (!matters && !connection?.locks.isInvolved) return undefined;
+    const locks = plan.locks.length > 0 || plan.transaction !== null || plan.statements > 1;
+    if (!on.rowLocks || !(locks || connection?.locks.isInvolved)) {
+      return isSampled(caller) ? { connection: undefined, plan, text, values, caller } : undefined;
+    }
     if (connection === undefined) {
       connection = { locks: new ConnectionLocks(rowsOf(client, on)), named: new Map() };
       connections.set(client, connection);
     }
     if (typeof first === 'object') rememberName(first as QueryConfig, plan, connection);
-    return { connection, plan, values, caller: context.active() };
+    return { connection, plan, text, values, caller };
   } catch {
     return undefined;
   }
@@ -116,17 +135,25 @@ function watched(
   client: PgClient,
   query: (...args: unknown[]) => unknown,
   args: unknown[],
-  { connection, plan, values, caller }: Watch,
+  { connection, plan, text, values, caller }: Watch,
 ): unknown {
-  const { locks } = connection;
-  // An official wrapper around ours has started its span just now; one inside ours will do so below.
-  const outside = lastStartedOf(OFFICIAL_SCOPE, 'pg.query');
-  forgetLastStarted();
-  const running = locks.sent(plan, values, outside === undefined ? caller : trace.setSpan(caller, outside));
-  running.hasStatementSpan = outside !== undefined;
-  const replied = (error: unknown, result?: { rowCount?: number | null }) => {
+  const callMs = now();
+  const root = rootOf(caller);
+  leaveWork(root, caller, callMs);
+  const span = new StatementSpan(caller, callMs);
+  const running = connection?.locks.sent(plan, values, span.parent);
+  if (running !== undefined) running.hasStatementSpan = span.isKnown;
+  let handedOn = false;
+  const replied = (error: unknown, result?: QueryResult) => {
     try {
-      locks.replied(running, client, error, result?.rowCount);
+      const atMs = now();
+      const loopWait = loopClock.waitAt(atMs);
+      enterWork(root, atMs);
+      if (running !== undefined)
+        connection?.locks.replied(running, client, error, result?.rowCount, loopWait.maxMs);
+      // Before it was handed on, the reply is an error of the call itself.
+      if (handedOn) emitLoopTail(span.parent, loopWait, callMs, atMs);
+      span.end(client, text, error, atMs);
     } catch {
       // Ours must never reach the service.
     }
@@ -136,37 +163,37 @@ function watched(
       replied(all[0], all[1]);
       return context.with(caller, callback, this, ...all);
     };
-  const config = args[0] as QueryConfig;
-  const last = args.at(-1);
   try {
-    if (args.length > 1 && typeof last === 'function') {
-      const withCallback = args.slice(0, -1);
-      withCallback.push(wrap(last as Callback));
-      return query.apply(client, withCallback);
-    }
-    if (typeof config === 'object' && typeof config.callback === 'function') {
-      return queryWithOwnCallback(client, query, args, config, wrap(config.callback as Callback));
-    }
-    const result = query.apply(client, args);
+    const result = callInStyle(client, query, args, wrap);
     return isThenable(result) ? settled(result, replied) : result;
   } catch (error) {
     replied(error);
     throw error;
   } finally {
-    useStatementSpan(running, caller);
+    handedOn = true;
+    span.handedOn(true);
+    if (running !== undefined) {
+      running.parent = span.parent;
+      running.hasStatementSpan = span.isKnown;
+    }
   }
 }
 
-/** The callback stands in the caller's object: it is exchanged for the length of the call only. */
-function queryWithOwnCallback(
+function callInStyle(
   client: PgClient,
   query: (...args: unknown[]) => unknown,
   args: unknown[],
-  config: QueryConfig,
-  callback: Callback,
+  wrap: (callback: Callback) => Callback,
 ): unknown {
+  const last = args.at(-1);
+  if (args.length > 1 && typeof last === 'function') {
+    return query.call(client, ...args.slice(0, -1), wrap(last as Callback));
+  }
+  const config = args[0] as QueryConfig;
+  if (typeof config !== 'object' || typeof config.callback !== 'function') return query.apply(client, args);
+  // The callback stands in the caller's object: it is exchanged for the length of the call only.
   const own = config.callback;
-  config.callback = callback;
+  config.callback = wrap(own as Callback);
   try {
     return query.apply(client, args);
   } finally {
@@ -178,7 +205,7 @@ function queryWithOwnCallback(
 function settled(result: PromiseLike<unknown>, replied: Callback): PromiseLike<unknown> {
   return result.then(
     (value) => {
-      replied(undefined, value as { rowCount?: number | null });
+      replied(undefined, value as QueryResult);
       return value;
     },
     (error: unknown) => {
@@ -186,14 +213,6 @@ function settled(result: PromiseLike<unknown>, replied: Callback): PromiseLike<u
       throw error;
     },
   );
-}
-
-function useStatementSpan(running: Running, caller: Context): void {
-  const inside = lastStartedOf(OFFICIAL_SCOPE, 'pg.query');
-  if (inside === undefined) return;
-  running.parent = trace.setSpan(caller, inside);
-  running.hasStatementSpan = true;
-  forgetLastStarted();
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

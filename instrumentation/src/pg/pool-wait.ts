@@ -2,7 +2,10 @@ import { type Context, context, trace } from '@opentelemetry/api';
 import { type Outcome, PREFIX_CONNECT } from '../conventions.ts';
 import { now } from '../core/clock.ts';
 import { countTime, emitSegment } from '../core/emit.ts';
-import { forgetLastStarted, lastStartedOf, onShutdown } from '../core/span-processor.ts';
+import { rootOf } from '../core/root.ts';
+import { onShutdown } from '../core/shutdown.ts';
+import { forgetLastStarted, lastStartedOf } from '../core/started-span.ts';
+import { enterWork, leaveWork } from '../core/work.ts';
 import { poolResource } from './pool-name.ts';
 import type { PgClient, PgPool } from './types.ts';
 
@@ -41,6 +44,7 @@ export class PoolWait {
   #settled = false;
 
   constructor(pool: PgPool) {
+    leaveWork(rootOf(this.caller), this.caller, this.#startMs);
     this.#pool = pool;
     this.#resource = poolResource(pool);
     const { totalCount: total, idleCount: idle } = pool;
@@ -77,6 +81,7 @@ export class PoolWait {
   settle(error: Error | undefined, client: PgClient | undefined): void {
     if (!this.#leave()) return;
     const atMs = now();
+    enterWork(rootOf(this.caller), atMs);
     if (error !== undefined && error !== null) {
       this.#failed(error, atMs);
       return;

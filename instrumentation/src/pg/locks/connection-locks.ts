@@ -1,8 +1,7 @@
 import type { Context } from '@opentelemetry/api';
 import type { Outcome } from '../../conventions.ts';
 import { now } from '../../core/clock.ts';
-import { loopClock } from '../../core/loop-clock.ts';
-import { onShutdown } from '../../core/span-processor.ts';
+import { onShutdown } from '../../core/shutdown.ts';
 import { isExclusive, type LockClause } from '../sql/plan.ts';
 import { type CachedPlan, learnUncontended } from '../sql/plan-cache.ts';
 import type { PgClient } from '../types.ts';
@@ -115,11 +114,21 @@ export class ConnectionLocks implements LockOwner {
     return running;
   }
 
-  /** Called with the reply of a statement, before the service sees it. */
-  replied(running: Running, client: PgClient, error: unknown, rowCount: number | null | undefined): void {
+  /**
+   * Called with the reply of a statement, before the service sees it.
+   *
+   * @param loopWaitMs the longest time the reply may have lain in the event loop.
+   */
+  replied(
+    running: Running,
+    client: PgClient,
+    error: unknown,
+    rowCount: number | null | undefined,
+    loopWaitMs: number,
+  ): void {
     const repliedMs = now();
     const sentMs = Math.max(running.callMs, this.#lastReplyMs);
-    const answeredMs = Math.max(sentMs, repliedMs - loopClock.waitAt(repliedMs).maxMs);
+    const answeredMs = Math.max(sentMs, repliedMs - loopWaitMs);
     const position = this.#running.indexOf(running);
     if (position < 0) return;
     this.#running.splice(position, 1);

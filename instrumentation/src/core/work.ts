@@ -1,0 +1,56 @@
+import { type Context, ROOT_CONTEXT, trace } from '@opentelemetry/api';
+import { RESOURCE_EVENT_LOOP } from '../conventions.ts';
+import { countTime, emitSegment } from './emit.ts';
+import { loopClock } from './loop-clock.ts';
+import { type RootRecord, startOfSpan } from './root.ts';
+
+/** Shorter slices count in the root's sum but are no spans. */
+const MIN_SLICE_MS = 1;
+
+let sliceRoot: RootRecord | undefined;
+let sliceStartMs = 0;
+let sliceIteration = 0;
+
+/**
+ * A callback of a request begins: what it runs from here on is that request's work, until it calls out, ends,
+ * or a callback of another request begins.
+ */
+export function enterWork(root: RootRecord | undefined, atMs: number): void {
+  loopClock.noteEntry(atMs);
+  sliceRoot = root;
+  sliceStartMs = atMs;
+  sliceIteration = loopClock.iteration;
+}
+
+/**
+ * The request calls out or ends. It is proven work only within one iteration of the event loop, with nobody
+ * else's callback in between: then one stretch of code ran from the entry to here.
+ */
+export function leaveWork(root: RootRecord | undefined, parent: Context, atMs: number): void {
+  if (root === undefined || root !== sliceRoot) return;
+  sliceRoot = undefined;
+  if (sliceIteration !== loopClock.iteration) return;
+  countTime(parent, 'work', sliceStartMs, atMs);
+  if (atMs - sliceStartMs < MIN_SLICE_MS) return;
+  // The active span may be younger than the slice: what was before it is the request's own.
+  const beginsMs = startOfSpan(trace.getSpan(parent)) ?? sliceStartMs;
+  if (beginsMs <= sliceStartMs) {
+    emitSlice(parent, sliceStartMs, atMs);
+    return;
+  }
+  emitSlice(trace.setSpan(ROOT_CONTEXT, root.span), sliceStartMs, Math.min(beginsMs, atMs));
+  emitSlice(parent, beginsMs, atMs);
+}
+
+function emitSlice(parent: Context, startMs: number, endMs: number): void {
+  if (endMs <= startMs) return;
+  emitSegment({
+    segment: 'work',
+    resource: RESOURCE_EVENT_LOOP,
+    name: 'work',
+    parent,
+    startMs,
+    endMs,
+    capacity: 1,
+  });
+}
