@@ -1,5 +1,5 @@
-import type { Statement, Verdict, WhatIf } from '../../infer/types.ts';
-import { list, paragraph, type Section, section } from '../document.ts';
+import type { Verdict, WhatIf } from '../../infer/types.ts';
+import { type Block, list, paragraph, type Section, section } from '../document.ts';
 import type { Report } from '../types.ts';
 import { duration, percent, rate } from '../units.ts';
 
@@ -49,11 +49,12 @@ export function verdictSections(report: Report): Section[] {
       capacityLine(verdict),
       chainLine(verdict),
       nearTies(verdict),
-      list(verdict.evidence.map(sentence)),
+      list(verdict.evidence.map(({ text }) => text)),
     ]),
-    ...section('Not the cause', [list(verdict.ruledOut.map(sentence))]),
+    ...section('Not the cause', [list(verdict.ruledOut.map(({ text }) => text))]),
     ...section('What would move the limit', [list(verdict.whatIf.map(whatIfLine))]),
-    ...section('Findings', [list(verdict.findings.map(sentence))]),
+    ...section('Findings', [list(verdict.findings.map(({ text }) => text))]),
+    ...section('Traces that show it', [exemplars(verdict)]),
     ...section('Confidence', [
       paragraph([verdict.confidence.level, ...verdict.confidence.reasons].join('; ')),
     ]),
@@ -77,7 +78,10 @@ function chainLine({ chain }: Verdict) {
   if (chain.length < 2) return null;
   const links = chain.map((link) => {
     if (link.holdGrowthNs === null) return link.resource;
-    const share = link.share === null ? '' : `, ${percent(link.share)} of it waiting for the queue before`;
+    const share =
+      link.share === null
+        ? ''
+        : `, ${link.share >= 0.995 ? 'all' : percent(link.share)} of it waiting for the queue before`;
     return `${link.resource} (hold ${signed(link.holdGrowthNs)}${share})`;
   });
   return paragraph(`Chain: ${links.join(' → ')}`);
@@ -91,15 +95,31 @@ function nearTies({ acceptable, first }: Verdict) {
   );
 }
 
-/** A statement with its exemplar traces. */
-export function sentence({ text, traces }: Statement): string {
-  if (!traces || traces.length === 0) return text;
-  const shown = traces.slice(0, 3).map(({ traceId, spanId, blocker }) => {
-    const by = blocker ? `, blocked by ${blocker.traceId} ${blocker.spanId}` : '';
-    return `${traceId} ${spanId}${by}`;
-  });
-  return `${text} (${traces.length === 1 ? 'trace' : 'traces'} ${shown.join('; ')})`;
+/** Traces that show a statement, as a table: `waitfall trace` takes the start of an id. */
+function exemplars({ evidence, findings }: Verdict): Block | null {
+  const rows = [...evidence, ...findings].flatMap(({ resource, id, traces }) =>
+    (traces ?? []).map(({ traceId, spanId, blocker }) => [
+      resource ?? id,
+      traceId.slice(0, ID_CELLS),
+      spanId,
+      blocker?.traceId.slice(0, ID_CELLS) ?? '',
+    ]),
+  );
+  if (rows.length === 0) return null;
+  return {
+    type: 'table',
+    columns: [
+      { title: 'queue', align: 'left', least: 20 },
+      { title: 'trace', align: 'left', least: ID_CELLS },
+      { title: 'span', align: 'left', least: ID_CELLS, spare: 1 },
+      { title: 'blocked by trace', align: 'left', least: ID_CELLS },
+    ],
+    rows,
+    note: 'waitfall trace takes the start of an id.',
+  };
 }
+
+const ID_CELLS = 16;
 
 function whatIfLine({ change, kneePerSecond, next, text }: WhatIf): string {
   if (text !== '') return text.includes(change) ? text : `${change}: ${text}`;
