@@ -50,8 +50,8 @@ async function readFile(
   const input = { bytes: 0 };
   const onFault: OnFault = (reason, offset) =>
     collector.reject(offset === undefined ? {} : { offset }, reason);
+  const raw = path === '-' ? streamBytes(options.stdin ?? process.stdin) : fileBytes(path);
   try {
-    const raw = path === '-' ? streamBytes(options.stdin ?? process.stdin) : fileBytes(path);
     let { head, source } = await peek(counted(raw, input), HEAD_BYTES);
     const layers: string[] = [];
     for (;;) {
@@ -76,6 +76,9 @@ async function readFile(
     collector.reject({}, reason);
     collector.closeFile('unreadable', input.bytes, reason);
     return null;
+  } finally {
+    // Readers that gave up in the middle leave the source suspended, with its file open.
+    await raw.return(undefined);
   }
 }
 
