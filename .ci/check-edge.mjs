@@ -12,7 +12,7 @@ import { partition } from '../analyzer/src/partition/partition.ts';
 import { piecesOf } from '../analyzer/src/partition/pieces.ts';
 import { readInputs } from '../analyzer/src/read/index.ts';
 import { DEFAULT_REPAIR, repairTrees } from '../analyzer/src/tree/repair.ts';
-import { EDGE } from './edge-expected.mjs';
+import { EDGE, TOGETHER } from './edge-expected.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const shared = join(root, '..', 'shared');
@@ -48,7 +48,7 @@ const NO_REPAIRS = {
 
 const wanted = (name) => words.length === 0 || words.some((word) => name.includes(word));
 const rows = [];
-for (const expected of EDGE.filter(({ file }) => wanted(file))) {
+for (const expected of [...EDGE, ...TOGETHER].filter(({ file }) => wanted(file))) {
   rows.push(await report(expected.file, () => checkEdge(expected)));
 }
 for (const expected of casesTable().filter(({ file }) => wanted(file))) {
@@ -85,8 +85,10 @@ async function checkEdge(expected) {
     if (want !== undefined && text(got) !== text(want))
       problems.push(`${what}: ${text(got)}, not ${text(want)}`);
   };
-  const path = join(shared, 'edge', expected.file);
-  const { input, forest, ...rest } = await analyse([path], expected.options);
+  const paths = (expected.files ?? [expected.file]).map((file) =>
+    join(shared, expected.folder ?? 'edge', file),
+  );
+  const { input, forest, ...rest } = await analyse(paths, expected.options);
   const { counters } = forest;
   const spans = input.table.length - counters.duplicates - counters.conflicts;
   same('span records', input.table.length, expected.records ?? expected.spans);
@@ -108,7 +110,7 @@ async function checkEdge(expected) {
     else for (const [key, value] of Object.entries(want)) same(`tree ${i} ${key}`, tree[key], value);
   }
   expected.more?.({ input, forest, ...rest, same });
-  if (expected.options === undefined) problems.push(...checkCommand(path, spans, input, expected.exit ?? 0));
+  if (expected.options === undefined) problems.push(...checkCommand(paths, spans, input, expected.exit ?? 0));
   return {
     problems,
     summary: `${spans} spans, ${input.table.traceIds.length} traces, ${forest.trees.length} trees`,
@@ -170,10 +172,10 @@ function inexact(forest, parts) {
   return problems.slice(0, 5);
 }
 
-/** The same file through the command line: exit code, counts in the JSON report, nothing odd in the text report. */
-function checkCommand(path, spans, input, exit) {
+/** The same input through the command line: exit code, counts in the JSON report, nothing odd in the text report. */
+function checkCommand(paths, spans, input, exit) {
   const problems = [];
-  const json = waitfall(['report', path, '--format', 'json']);
+  const json = waitfall(['report', ...paths, '--format', 'json']);
   if (json.status !== exit) problems.push(`exit ${json.status}, not ${exit}: ${json.stderr.slice(0, 200)}`);
   if (spans > 0) {
     const { input: counted } = JSON.parse(json.stdout);
@@ -182,7 +184,7 @@ function checkCommand(path, spans, input, exit) {
     if (counted.traces !== traces)
       problems.push(`the JSON report counts ${counted.traces} traces, not ${traces}`);
   }
-  const plain = waitfall(['report', path, '--format', 'text']);
+  const plain = waitfall(['report', ...paths, '--format', 'text']);
   for (const { stdout, stderr } of [json, plain]) {
     const odd = /\bNaN\b|\bInfinity\b|\bundefined\b|\[object Object\]|\n\s+at .*:\d+:\d+/.exec(
       stdout + stderr,

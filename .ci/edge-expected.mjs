@@ -6,7 +6,18 @@ const TRACE = 'abcd00000000000000000000000001e0';
 
 const single = (root, ns) => ({ root, kind: 'true', ns, spans: 1, self: { [root]: ns } });
 
-/** The data that seven files hold in different encodings. */
+const ENCODINGS = [
+  '24a-proto-length-prefixed.pb',
+  '24b-proto-single-message.pb',
+  '24c-proto-zstd-per-record.pb.zst',
+  '24e-json-zstd-two-frames.jsonl.zst',
+  '24f-json-gzip-two-members.jsonl.gz',
+  '24g-proto-zstd-native.pb.zst',
+  '24i-proto-old-library-field.pb',
+  '24j-json-plain.jsonl',
+];
+
+/** The data that these files hold, each in its encoding. */
 const SAME_IN_EVERY_ENCODING = {
   spans: 4,
   traces: 1,
@@ -186,7 +197,10 @@ export const EDGE = [
     file: '14b-zipkin-list-of-traces.json',
     spans: 5,
     traces: 2,
-    trees: [ZIPKIN_TREE, { ns: 50 * MS, spans: 1, rootSelf: 50 * MS }],
+    trees: [
+      ZIPKIN_TREE,
+      { trace: '00000000000000005af7183fb1d4cf60', ns: 50 * MS, spans: 1, rootSelf: 50 * MS },
+    ],
   },
   {
     file: '16-duplicate-after-retry.jsonl',
@@ -220,6 +234,7 @@ export const EDGE = [
     file: '21-array-of-requests.json',
     spans: 3,
     traces: 3,
+    skipped: { logs: 1, profiles: 0 },
     trees: [single('a', 300), single('b', 400), single('c', 500)],
   },
   { file: '21b-bare-resource-spans.jsonl', spans: 2, traces: 2, trees: [single('a', 300), single('b', 400)] },
@@ -231,16 +246,7 @@ export const EDGE = [
       { ns: 2000, rootSelf: 1000, below: { 1000: 1 }, segments: { unaccounted: 1000, downstream: 1000 } },
     ],
   },
-  ...[
-    '24a-proto-length-prefixed.pb',
-    '24b-proto-single-message.pb',
-    '24c-proto-zstd-per-record.pb.zst',
-    '24e-json-zstd-two-frames.jsonl.zst',
-    '24f-json-gzip-two-members.jsonl.gz',
-    '24g-proto-zstd-native.pb.zst',
-    '24i-proto-old-library-field.pb',
-    '24j-json-plain.jsonl',
-  ].map((file) => ({ file, ...SAME_IN_EVERY_ENCODING })),
+  ...ENCODINGS.map((file) => ({ file, ...SAME_IN_EVERY_ENCODING })),
   {
     file: '25-old-and-new-scope-keys.json',
     records: 4,
@@ -426,6 +432,38 @@ export const EDGE = [
     metrics: 5,
     skipped: { logs: 1, profiles: 1 },
     trees: [single('a', 300), single('b', 400)],
+  },
+];
+
+/** One input spread over several files, or in several formats at once. */
+export const TOGETHER = [
+  {
+    file: '24a to 24j at once',
+    files: ENCODINGS,
+    ...SAME_IN_EVERY_ENCODING,
+    records: 4 * ENCODINGS.length,
+    counters: { duplicates: 4 * ENCODINGS.length - 4 },
+  },
+  {
+    file: '35a and 35c together',
+    files: ['35a-tempo-v1-batches.json', '35c-tempo-batches-scope-hex.json'],
+    ...TEMPO,
+    records: 6,
+    counters: { duplicates: 3 },
+    trees: [{ ...TEMPO_TREE, rootSelf: 200 }],
+  },
+  {
+    file: '43, 44 and 45 together (root comes last)',
+    folder: 'cases',
+    files: [
+      '43-otelgui-late-root-part1.json',
+      '44-otelgui-late-root-part2.json',
+      '45-otelgui-late-root-part3.json',
+    ],
+    spans: 9,
+    traces: 1,
+    treeCount: 1,
+    trees: [{ kind: 'true', spans: 9 }],
   },
 ];
 
