@@ -1,5 +1,5 @@
-import { SEGMENTS } from '@waitfall/instrumentation/conventions';
-import { isInRange, isRoute, outcomeOf, routeOf, sortTrees, type TimeRange } from '../aggregate/requests.ts';
+import { isInRange, isRoute, outcomeOf, routeOf, type TimeRange } from '../aggregate/requests.ts';
+import { segmentsOfTree } from '../classify/segments.ts';
 import type { Analysis } from '../infer/analysis.ts';
 import { spanIdText, startUnixNano } from '../model/span-table.ts';
 import { toJson } from './json.ts';
@@ -16,22 +16,11 @@ export function* requestLines(
   { forest, partition, classes }: Pick<Analysis, 'forest' | 'partition' | 'classes'>,
   { route: wanted, ...range }: TimeRange & { readonly route?: string } = {},
 ): Generator<string> {
-  const { table, trees, order } = forest;
-  const owned = new Float64Array(SEGMENTS.length);
-  for (const t of sortTrees(
-    forest,
-    trees.map((_, i) => i),
-  )) {
-    const tree = trees[t];
+  const { table, trees } = forest;
+  for (const tree of trees) {
     const route = routeOf(forest, tree);
     const start = startUnixNano(table, tree.root);
     if (!isInRange(start, range) || (wanted !== undefined && !isRoute(route, wanted))) continue;
-    owned.fill(0);
-    for (let i = tree.first; i < tree.first + tree.count; i++) {
-      owned[classes.segment[order[i]]] += partition.owned[order[i]];
-    }
-    const segmentsNs: Record<string, number> = {};
-    for (let s = 0; s < SEGMENTS.length; s++) if (owned[s] > 0) segmentsNs[SEGMENTS[s]] = owned[s];
     yield `${toJson({
       traceId: table.traceIds[table.trace[tree.root]],
       rootSpanId: spanIdText(table, tree.root),
@@ -42,7 +31,7 @@ export function* requestLines(
       durationNs: forest.end[tree.root] - forest.start[tree.root],
       status: STATUS_NAMES[table.status[tree.root]] ?? 'unset',
       outcome: outcomeOf(forest, classes, tree),
-      segmentsNs,
+      segmentsNs: Object.fromEntries(segmentsOfTree(forest, partition, classes, tree)),
     })}\n`;
   }
 }
