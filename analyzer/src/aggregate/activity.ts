@@ -193,7 +193,8 @@ export function collectActivity(
       const segment = SEGMENTS[classes.segment[row]];
       const { service, instance } = table.resources[table.resource[row]];
       const startNs = originNs + forest.start[row];
-      const endNs = originNs + forest.end[row];
+      // What the span itself says: a wait goes on for its queue after the request was given up.
+      const endNs = originNs + forest.recordedEnd[row];
       if (segment === 'generator_wait') continue;
       if (segment === 'runtime_pause') {
         const queue = index.of('eventloop', RESOURCE_EVENT_LOOP, service);
