@@ -1,4 +1,5 @@
-import { count, percent, rate } from '../../report/units.ts';
+import type { WindowRow } from '../../aggregate/types.ts';
+import { count, rate } from '../../report/units.ts';
 import type { Session } from '../session.ts';
 
 /** @returns the sentence of the verdict, in versions from long to short. */
@@ -56,7 +57,13 @@ export function loadSummary(session: Session): string {
   return `${windows.length} ${what}${windows.length === 1 ? '' : 's'} ${rate(low).replace('/s', '')}–${rate(high)}`;
 }
 
-/** @returns how much of the requests' time somebody accounts for. */
-export function coverageText(session: Session): string {
-  return `${percent(session.report.requests.coverage)} accounted for`;
+/** @returns the windows up to the highest rate, by rate: later, slower ones drain the backlog of those before. */
+export function risingWindows(session: Session): WindowRow[] {
+  const { windows } = session.report;
+  const rateOf = (window: WindowRow): number => window.plannedPerSecond ?? window.receivedPerSecond;
+  let top = 0;
+  windows.forEach((window, index) => {
+    if (rateOf(window) > rateOf(windows[top])) top = index;
+  });
+  return windows.slice(0, top + 1).sort((a, b) => rateOf(a) - rateOf(b));
 }

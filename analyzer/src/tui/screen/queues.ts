@@ -121,7 +121,7 @@ export function queueDetail(
   const { columns, data, theme, session } = context;
   const lines: Line[] = [];
   const role = rank === 1 ? 'fills first' : rank > 1 ? 'filled by the queue before it' : (row.pattern ?? '');
-  const where = `${row.scope === 'shared' ? 'shared' : `${row.service}${row.instances > 1 ? `, ${row.instances} instances` : ''}`}`;
+  const where = `${row.service}${row.instances > 1 ? `, ${row.instances} instances` : ''}`;
   lines.push([
     [` ${clean(row.resource)}`, BOLD],
     [

@@ -7,25 +7,38 @@ import { plot } from '../draw/plot.ts';
 import { choose, wrap } from '../draw/text.ts';
 import { BOLD, beside, DIM, type Line, type Part } from '../line.ts';
 import { capacityText, findResource, loadColor } from '../model/queues.ts';
-import { confidenceSentence, loadSummary, verdictSentence } from '../model/verdict.ts';
+import { confidenceSentence, loadSummary, risingWindows, verdictSentence } from '../model/verdict.ts';
 import { cutMiddle, padEnd, padStart, width } from '../width.ts';
+
+/** Charts lower than this show nothing; higher than the other they waste the screen. */
+const LEAST_CHART_ROWS = 5;
+const MOST_CHART_ROWS = 12;
 
 /** The start screen: which queue filled first, what it fills, how sure, and what would help. */
 export function verdictScreen(context: Context): Screenful {
-  const { session, columns, rows } = context;
+  const { session, rows } = context;
   const { report } = session;
   const answer = answerLines(context);
   const chain = chainLines(context);
   const advice = adviceLines(context);
-  const room = rows - answer.length - (chain.length > 0 ? chain.length + 1 : 0) - advice.length - 1;
-  const charts = room >= 6 ? chartLines(context, Math.min(room, 12)) : [];
-  const lines: Line[] = [...answer];
-  if (chain.length > 0) lines.push([['']], ...chain);
-  if (charts.length > 0) lines.push(...charts);
-  const filler = rows - lines.length - advice.length;
-  if (filler > 0 && columns >= 100) lines.push([['']]);
-  lines.push(...advice);
+  const fixed = answer.length + chain.length + advice.length;
+  const roomy = rows - fixed >= MOST_CHART_ROWS + 2;
+  const room = Math.min(MOST_CHART_ROWS, rows - fixed - (roomy ? 3 : 0));
+  const charts = room >= LEAST_CHART_ROWS ? chartLines(context, room) : [];
+  const spare = rows - fixed - charts.length;
+  const gap: Line[] = [[['']]];
+  const lines: Line[] = [
+    ...answer,
+    ...(chain.length > 0 && spare >= 1 ? gap : []),
+    ...chain,
+    ...(charts.length > 0 && spare >= 2 ? gap : []),
+    ...charts,
+    ...(spare >= 3 ? gap : []),
+    ...advice,
+  ];
   const rejected = report.input.rejected.length;
+  // Asked for early, so that `b` finds them there.
+  if (report.verdict.first) context.data.waits(report.verdict.first.resource);
   return {
     heading: [
       [` ${cutMiddle(session.title, 40)}`, BOLD],
@@ -141,76 +154,67 @@ function oneLine({ columns }: Context, chain: readonly ChainLink[]): Line {
   return [[` ${choose([parts.join(' '), chain.map((link) => link.resource).join(' ▶ ')], columns - 1)}`]];
 }
 
+/** Rate on the x axis; only windows up to the highest rate, since what follows drains the backlog of what came before. */
 function chartLines({ session, columns }: Context, rows: number): Line[] {
-  const { windows, verdict } = session.report;
-  if (windows.length < 2) return [];
-  const points = windows
-    .map((window) => ({ x: window.plannedPerSecond ?? window.receivedPerSecond, window }))
-    .sort((a, b) => a.x - b.x);
+  const { verdict } = session.report;
+  const points = risingWindows(session).map((window) => ({
+    x: window.plannedPerSecond ?? window.receivedPerSecond,
+    window,
+  }));
+  if (points.length < 2) return [];
   const xMax = points[points.length - 1].x;
   const knee = verdict.kneePerSecond;
-  const half = Math.floor((columns - 3) / 2);
-  const inner = half - 7;
-  const best = Math.max(...windows.map((window) => window.completedPerSecond));
+  const half = Math.floor((columns - 2) / 2);
+  const size = { columns: half - LABEL - 2, rows: rows - 2, xMax, markX: knee };
+  const completed = points.map(({ x, window }) => [x, window.completedPerSecond] as const);
+  const best = Math.max(...completed.map(([, value]) => value));
+  const offered = points.map(({ x }) => [x, x] as const);
   const left = chart(
     knee === null
-      ? `completed/s: up to ${rate(best)}`
-      : `completed/s: flat at ${rate(knee).replace('/s', '')}`,
-    { top: xMax, bottom: 0, unit: number },
-    plot(
-      [
-        { points: points.map(({ x }) => [x, x]), dotted: true },
-        { points: points.map(({ x, window }) => [x, window.completedPerSecond]) },
-      ],
-      {
-        columns: inner,
-        rows: rows - 3,
-        xMax,
-        yMin: 0,
-        yMax: xMax,
-        markX: knee,
-      },
-    ),
+      ? [`completed/s: up to ${rate(best)}   dotted: offered`, `completed: up to ${rate(best)}`]
+      : [
+          `completed/s: flat at ${rate(knee).replace('/s', '')}   dotted: offered`,
+          `completed/s: flat at ${rate(knee).replace('/s', '')}`,
+        ],
+    { top: number(xMax), bottom: '0' },
+    plot([{ points: offered, dotted: true }, { points: completed }], { ...size, yMin: 0, yMax: xMax }),
     half,
   );
   const p99 = points.map(({ x, window }) => [x, window.latencyNs.p99] as const);
-  const values = p99.flatMap(([, value]) => (value === null ? [] : [value]));
-  if (values.length === 0) return left;
-  const top = Math.max(...values) * 1.2;
-  const bottom = Math.max(1, Math.min(...values) / 1.5);
+  const known = p99.flatMap(([, value]) => (value === null ? [] : [value]));
+  const axis =
+    knee === null
+      ? [`0 … ${rate(xMax)} arriving`, rate(xMax)]
+      : [`▲ knee ${rate(knee)} of ${rate(xMax)} arriving`, `▲ knee ${rate(knee)}`];
+  const under: Line = [[`${' '.repeat(LABEL + 1)}${choose(axis, half - LABEL - 1)}`, DIM]];
+  if (known.length === 0) return [...left, under];
+  const top = Math.max(...known) * 1.2;
+  const bottom = Math.max(1, Math.min(...known) / 1.5);
   const right = chart(
-    `p99: ${duration(values[0])} → ${duration(values[values.length - 1])}, log`,
-    { top, bottom, unit: duration },
-    plot([{ points: p99 }], {
-      columns: inner,
-      rows: rows - 3,
-      xMax,
-      yMin: bottom,
-      yMax: top,
-      log: true,
-      markX: knee,
-    }),
+    [
+      `p99: ${duration(known[0])} → ${duration(known[known.length - 1])}   all requests, log`,
+      `p99: ${duration(known[0])} → ${duration(known[known.length - 1])}, log`,
+    ],
+    { top: duration(top), bottom: duration(bottom) },
+    plot([{ points: p99 }], { ...size, yMin: bottom, yMax: top, log: true }),
     half,
   );
-  const axis =
-    knee === null ? `0 … ${rate(xMax)} arriving` : `▲ knee ${rate(knee)} of ${rate(xMax)} arriving`;
-  const under: Line = [
-    [`       ${padEnd(choose([axis, rate(xMax)], half - 7), half - 7)} `],
-    [`       ${choose([axis, rate(xMax)], half - 7)}`],
-  ];
-  return [...beside(left, right, half), under.map(([text]): Part => [text, DIM])];
+  return [...beside(left, right, half), ...beside([under], [under], half)];
 }
 
+/** Cells of a chart's y labels. */
+const LABEL = 7;
+
 function chart(
-  title: string,
-  y: { top: number; bottom: number; unit: (value: number) => string },
+  titles: readonly string[],
+  y: { readonly top: string; readonly bottom: string },
   body: readonly Line[],
   columns: number,
 ): Line[] {
-  const lines: Line[] = [[[`     ${choose([title], columns - 5)}`]]];
+  const lines: Line[] = [[[' '.repeat(LABEL + 1)], [choose(titles, columns - LABEL - 1)]]];
   body.forEach((line, index) => {
-    const label = index === 0 ? y.unit(y.top) : index === body.length - 1 ? y.unit(y.bottom) : '';
-    lines.push([[padStart(label, 6), DIM], ['┤', DIM], ...line]);
+    const label = index === 0 ? y.top : index === body.length - 1 ? y.bottom : '';
+    lines.push([[padStart(label, LABEL), DIM], ['┤', DIM], ...line]);
   });
   return lines;
 }

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { keysOf } from '../../../analyzer/src/tui/input-keys.ts';
+import { BINDINGS, worksIn } from '../../../analyzer/src/tui/keys.ts';
+import { orderTraces } from '../../../analyzer/src/tui/model/traces.ts';
+import { ROOT_VIEWS, type View } from '../../../analyzer/src/tui/state.ts';
+import { hotRowInput, Reader, sessionOf } from './support.ts';
+
+const session = sessionOf(hotRowInput());
+
+test('several keys in one read are all obeyed', () => {
+  assert.deepEqual(keysOf('jjj', {}), ['j', 'j', 'j']);
+  assert.deepEqual(keysOf('j\r', {}), ['j', 'enter']);
+  assert.deepEqual(keysOf('', { downArrow: true }), ['down']);
+  assert.deepEqual(keysOf('c', { ctrl: true }), []);
+});
+
+test('no key means two things in one view', () => {
+  const views: View[] = [...ROOT_VIEWS, 'queue', 'trace', 'confidence', 'help'];
+  for (const view of views) {
+    const seen = new Set<string>();
+    for (const binding of BINDINGS.filter((binding) => worksIn(binding, view))) {
+      for (const key of binding.keys) {
+        assert.ok(!seen.has(key), `${key} twice in ${view}`);
+        seen.add(key);
+      }
+    }
+  }
+});
+
+test('going away and coming back keeps the place', async () => {
+  const reader = await new Reader(session).type('5', 'j', 'j', 'j', '3', '5');
+  assert.equal(reader.state.stack.at(-1)?.selected, 3);
+  await reader.type('enter', 'escape');
+  assert.equal(reader.state.stack.at(-1)?.selected, 3);
+});
+
+test('sorting keeps the selected trace selected', async () => {
+  const reader = await new Reader(session).type('5', 'j', 'j');
+  const frame = reader.state.stack.at(-1)!;
+  const chosen = orderTraces(session, '', frame.sort, frame.reverse).order[frame.selected];
+  await reader.type('s');
+  const after = reader.state.stack.at(-1)!;
+  assert.equal(orderTraces(session, '', after.sort, after.reverse).order[after.selected], chosen);
+});
+
+test('the filter narrows by route, segment and free text, and says what it does not know', async () => {
+  const { traces } = session;
+  const only = (text: string): number[] => [...orderTraces(session, text, 0, false).order];
+  for (const index of only('route:signup')) assert.match(traces.routes[traces.route[index]], /signup/);
+  const slow = only('duration>100ms');
+  assert.ok(slow.length > 0 && slow.every((index) => traces.durationNs[index] > 1e8));
+  assert.equal(slow.length, traces.durationNs.filter((ns) => ns > 1e8).length);
+  assert.ok(only('lock_wait>1ms').length > 0);
+  assert.match(orderTraces(session, 'nosuch>1ms', 0, false).error, /no segment "nosuch"/);
+  const id = traces.traceIds[5];
+  assert.deepEqual(
+    only(`trace:${id}`).map((index) => traces.traceIds[index]),
+    [id],
+  );
+});
+
+test('typing into a prompt types, Enter obeys, Esc leaves', async () => {
+  const reader = await new Reader(session).type('5', '/', ...'lock>1ms', 'enter');
+  assert.equal(reader.state.stack.at(-1)?.filter, 'lock>1ms');
+  await reader.type('/', 'q', 'escape');
+  assert.equal(reader.state.prompt, null);
+  assert.deepEqual(reader.effects, []);
+});
+
+test('q quits, y copies what is selected, w asks for a prediction', async () => {
+  const reader = await new Reader(session).type('5', 'y', '1', 'w', ...'capacity 2', 'enter', 'q');
+  assert.deepEqual(
+    reader.effects.map((effect) => effect.kind),
+    ['copy', 'whatIf', 'quit'],
+  );
+  assert.deepEqual(reader.effects[1], { kind: 'whatIf', change: 'lock:campaign capacity 2' });
+});
+
+test('folding hides children, unfolding brings them back, and leaving from the root goes back', async () => {
+  const reader = await new Reader(session, 100, 60).type('5', 'enter', 'g');
+  const before = reader.text();
+  await reader.type('h');
+  assert.notEqual(reader.text(), before);
+  await reader.type('l');
+  assert.equal(reader.text(), before);
+  await reader.type('h', 'h');
+  assert.equal(reader.state.stack.at(-1)?.view, 'traces');
+});
