@@ -69,5 +69,6 @@ test('a line torn by a crash costs no line after it, and is named', { skip }, as
   assert.equal(input.rejected[0].file, file);
   assert.ok((input.rejected[0].line ?? 0) > 2);
   const kept = spansByTrace(input);
-  for (const { traceId } of [...first, ...second, ...third]) assert.equal(kept.get(traceId), known.get(traceId));
+  for (const { traceId } of [...first, ...second, ...third])
+    assert.equal(kept.get(traceId), known.get(traceId));
 });

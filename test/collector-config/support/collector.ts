@@ -13,6 +13,8 @@ export interface CollectorOptions {
   /** Settings laid over the file, in the form `exporters::file/traces::format: proto`. */
   readonly overrides?: readonly string[];
   readonly args?: readonly string[];
+  /** Port of OTLP over gRPC, where another process already knows it; a free one by default. */
+  readonly grpcPort?: number;
 }
 
 export interface RunningCollector {
@@ -41,7 +43,8 @@ process.once('exit', () => {
 
 /** Starts a collector on free loopback ports and waits until it takes data. */
 export async function startCollector(options: CollectorOptions): Promise<RunningCollector> {
-  const [grpc, http, telemetry, health] = await freePorts(4);
+  const [free, http, telemetry, health] = await freePorts(4);
+  const grpc = options.grpcPort ?? free;
   const child = spawn(
     collectorBinary!,
     [
