@@ -2,6 +2,7 @@ import type { InputFile } from '../../model/input.ts';
 import { type Block, paragraph, type Section } from '../document.ts';
 import type { Report } from '../types.ts';
 import { bytes, count, duration, percent } from '../units.ts';
+import { cutMiddle, width } from '../width.ts';
 import { verdictLine } from './verdict.ts';
 
 /** Files listed in the head; the JSON report has them all. */
@@ -24,12 +25,19 @@ export function headSection(report: Report): Section[] {
   ];
 }
 
-/** @returns what one file was taken for and what it gave, in one line. */
+/** @returns what one file was taken for and what it gave, in one line: a long path is cut in its middle. */
 export function fileLine(file: InputFile): string {
+  const spans = file.format === LOAD_PLAN && file.spans === 0 ? '' : `, ${plural(file.spans, 'span')}`;
   const refused = file.rejected > 0 ? `, ${count(file.rejected)} rejected` : '';
+  const rest = `: ${file.format}${spans}, ${bytes(file.bytes)}${refused}`;
   const name = file.path === '-' ? 'standard input' : file.path;
-  return `${name}: ${file.format}, ${plural(file.spans, 'span')}, ${bytes(file.bytes)}${refused}`;
+  return `${cutMiddle(name, Math.max(LEAST_PATH_CELLS, LINE_CELLS - width(rest)))}${rest}`;
 }
+
+/** The format a reader gives a load plan: it has no spans by nature. */
+const LOAD_PLAN = 'load plan';
+const LINE_CELLS = 80;
+const LEAST_PATH_CELLS = 24;
 
 function readLine({ input, requests, routes, windows }: Report): string {
   const traces = `${plural(requests.count, 'request')} in ${plural(input.traces, 'trace')}`;
