@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { Children } from '../../sample-app/src/case-study/children.ts';
 import { checkInvariants } from '../../sample-app/src/case-study/invariants.ts';
 import { readStats } from '../../sample-app/src/case-study/monitor.ts';
 import { startService, startWorker } from '../../sample-app/src/case-study/stack.ts';
 import { type Database, openDatabase } from '../../sample-app/src/postgres/database.ts';
+import { Children } from '../../sample-app/src/run/children.ts';
 import { createTables } from '../../sample-app/src/service/schema.ts';
 import { VARIANTS, type VariantName } from '../../sample-app/src/service/variants.ts';
 

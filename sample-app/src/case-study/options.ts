@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { UsageError } from '../run/command.ts';
 import { VARIANT_NAMES, type VariantName, variantNamed } from '../service/variants.ts';
 
 export interface CaseStudyOptions {
@@ -25,9 +26,6 @@ export const HELP = `usage: npm run case-study -- [options]
 
 DATABASE_URL: an existing PostgreSQL server to use instead of one of our own, in schemas that are dropped at the end.
 `;
-
-/** Thrown for a command line that makes no sense; the message says what to change. */
-export class UsageError extends Error {}
 
 /** @returns the options of the command line, or null when only the help was asked for. */
 export function readOptions(args: readonly string[], workingDirectory: string): CaseStudyOptions | null {

@@ -1,5 +1,5 @@
+import { waitfall } from '../run/analyzer.ts';
 import { VARIANTS, type VariantName } from '../service/variants.ts';
-import { waitfall } from './analyzer.ts';
 import type { ReportFile, ReportWhatIf } from './report-file.ts';
 
 /** Name of the row lock that everybody waits for in "before". */

@@ -1,8 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import type { LinkReady } from '../link/main.ts';
+import type { Children } from '../run/children.ts';
 import type { ServiceReady } from '../service/main.ts';
 import type { Variant } from '../service/variants.ts';
-import type { Children } from './children.ts';
 
 /** Bandwidth of each connection between service and database, in each direction. */
 export const LINK_MBIT_PER_SECOND = 20;

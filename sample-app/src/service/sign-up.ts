@@ -17,10 +17,17 @@ WITH taken AS (
   UPDATE campaign SET stock = stock - 1, sold = sold + 1 WHERE id = $1 AND stock > 0 RETURNING id
 )
 INSERT INTO registration (campaign_id, user_id) SELECT $2::int, $3::bigint FROM taken RETURNING id`;
+/** With the outbox row too, nothing is left to do while the row is locked but to commit. */
+const TAKE_REGISTER_AND_NOTE = `
+WITH taken AS (
+  UPDATE campaign SET stock = stock - 1, sold = sold + 1 WHERE id = $1 AND stock > 0 RETURNING id
+), made AS (
+  INSERT INTO registration (campaign_id, user_id) SELECT $2::int, $3::bigint FROM taken RETURNING id, user_id
+)
+INSERT INTO outbox (registration_id, user_id) SELECT id, user_id FROM made RETURNING registration_id AS id`;
 const REGISTER = 'INSERT INTO registration (campaign_id, user_id) VALUES ($1, $2) RETURNING id';
 const TAKE = 'UPDATE campaign SET stock = stock - 1, sold = sold + 1 WHERE id = $1 AND stock > 0';
 const AUDIT = 'INSERT INTO audit (registration_id, part, body) VALUES ($1, $2, $3)';
-const OUTBOX = 'INSERT INTO outbox (registration_id, user_id) VALUES ($1, $2)';
 
 /** Signs one user up for one campaign in one transaction on `client`; throws what the database throws. */
 export async function signUp(
@@ -52,14 +59,15 @@ async function takeThenWrite(
   userId: number,
 ): Promise<SignUpResult> {
   for (const row of stockRows(campaign, userId, config.stockRows)) {
-    const registered = await client.query<{ id: string }>({
-      name: 'take-and-register',
-      text: TAKE_AND_REGISTER,
+    const taken = await client.query<{ id: string }>({
+      ...(config.audit === 'outbox'
+        ? { name: 'take-register-and-note', text: TAKE_REGISTER_AND_NOTE }
+        : { name: 'take-and-register', text: TAKE_AND_REGISTER }),
       values: [row, campaign, userId],
     });
-    const id = registered.rows[0]?.id;
+    const id = taken.rows[0]?.id;
     if (id === undefined) continue;
-    await writeAudit(client, config, id, userId);
+    if (config.audit === 'transaction') await writeAudit(client, config, id, userId);
     return { kind: 'registered', id };
   }
   return { kind: 'sold-out' };
@@ -96,10 +104,6 @@ async function writeAudit(
   registrationId: string,
   userId: number,
 ): Promise<void> {
-  if (config.audit === 'outbox') {
-    await client.query({ name: 'outbox', text: OUTBOX, values: [registrationId, userId] });
-    return;
-  }
   for (let part = 0; part < config.auditRows; part++) {
     const body = auditBody(Math.ceil(config.auditBytes / config.auditRows), userId, registrationId);
     await client.query({ name: 'audit', text: AUDIT, values: [registrationId, part, body] });

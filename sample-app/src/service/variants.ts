@@ -2,7 +2,7 @@
 export interface ServiceConfig {
   /** `transaction`: the full audit record is written before COMMIT. `outbox`: a small row, expanded later. */
   readonly audit: 'transaction' | 'outbox';
-  /** Whether the stock of the campaign is taken before the other writes of the transaction, or after them. */
+  /** Whether the stock of the campaign is taken before the other writes of the transaction, or after them (with `transaction`). */
   readonly hotRow: 'first' | 'last';
   /** Rows over which the stock of one campaign is spread. */
   readonly stockRows: number;

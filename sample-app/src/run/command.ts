@@ -1,0 +1,93 @@
+import { mkdir } from 'node:fs/promises';
+import { relative, resolve } from 'node:path';
+import { Children } from './children.ts';
+
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+const EXIT_INTERRUPTED = 130;
+
+const startedMs = Date.now();
+
+/** Where the user stands: npm changes to the folder of the package. */
+export const workingDirectory = process.env['INIT_CWD'] ?? process.cwd();
+
+/** Thrown for a command line that makes no sense; the message says what to change. */
+export class UsageError extends Error {}
+
+export function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** @returns seconds since the command was started. */
+export function elapsedSeconds(): number {
+  return (Date.now() - startedMs) / 1000;
+}
+
+/** Says something with the seconds since the start before it. */
+export function sayWithTime(text: string): void {
+  say(`[${elapsedSeconds().toFixed(0).padStart(3)} s] ${text}`);
+}
+
+/** @returns the directory as the user would write it. */
+export function shown(directory: string): string {
+  return relative(workingDirectory, directory) || '.';
+}
+
+/** Makes an empty directory for one run. @returns its path. */
+export async function makeRunDirectory(runs: string, name: string): Promise<string> {
+  const stamp = new Date().toISOString().slice(0, 19).replaceAll(':', '-');
+  const directory = resolve(workingDirectory, runs, `${stamp}-${name}`);
+  await mkdir(directory, { recursive: true });
+  return directory;
+}
+
+/** What a command has started and must end. */
+export interface Running {
+  readonly children: Children;
+  /** Called in reverse order when the command ends, however it ends. */
+  onEnd(close: () => Promise<unknown>): void;
+}
+
+/**
+ * Runs a command to its end and ends the process with its exit code: 0 where `work` says true, 1 where it says
+ * false or fails, 2 for a wrong command line, 130 where the user interrupted it. All that was started is stopped.
+ */
+export async function runCommand(work: (running: Running) => Promise<boolean>): Promise<never> {
+  try {
+    process.exit(await runAndStop(work));
+  } catch (error) {
+    const usage = error instanceof UsageError;
+    process.stderr.write(`${usage ? error.message : (error as Error).stack}\n`);
+    process.exit(usage ? EXIT_USAGE : EXIT_FAILED);
+  }
+}
+
+async function runAndStop(work: (running: Running) => Promise<boolean>): Promise<number> {
+  const children = new Children();
+  const closing: (() => Promise<unknown>)[] = [];
+  const interrupted = interruption();
+  const done = work({ children, onEnd: (close) => closing.unshift(close) });
+  // Work that is given up fails in its own time; nobody waits for it any more.
+  done.catch(() => {});
+  try {
+    const end = await Promise.race([done, interrupted]);
+    if (typeof end === 'boolean') return end ? 0 : EXIT_FAILED;
+    say(`\n${end}: stopping what was started`);
+    return EXIT_INTERRUPTED;
+  } finally {
+    await children.stopAll();
+    for (const close of closing) await close();
+  }
+}
+
+/** Fulfilled when the user, or the end of the npm that started us, wants the command to end. */
+function interruption(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve(signal));
+    const parent = process.ppid;
+    // npm passes a signal to its shell, and not every shell passes it on to us.
+    if (process.env['npm_lifecycle_event']) {
+      setInterval(() => process.ppid !== parent && resolve('npm ended'), 500).unref();
+    }
+  });
+}
