@@ -121,7 +121,7 @@ function modelOf(own: Series, frame: Frame, baselines: Baselines): QueueModel {
   if (queue.kind === 'downstream')
     return { ...base, ...serverRate(own, demand, frame, baselines, meanWaitNs) };
   if (queue.kind === 'connection')
-    return { ...base, ...connectionRate(own, demand, frame, capacity, meanWaitNs) };
+    return { ...base, ...connectionRate(own, demand, frame, capacity, baselines, meanWaitNs) };
   return { ...base, ...ownRate(demand, capacity, hottest) };
 }
 
@@ -192,6 +192,10 @@ function serverRate(
       inflation,
       capacity: fit.servers,
       capacityFrom: 'inferred',
+      utilization: timeline.windows.map(({ seconds }, w) => {
+        const costNs = own.holds[w] > 0 ? own.holdNs[w] / own.holds[w] : base;
+        return (own.completions[w] * costNs) / (seconds * 1e9 * fit.servers);
+      }),
     };
   }
   if (timeline.sampling.kind !== 'none' && inflation > 0.8) {
@@ -211,27 +215,64 @@ function serverRate(
   return { ...UNKNOWN_RATE, queueRatio, inflation };
 }
 
-/** Establishing connections: servers / (visits × cost of one), else the rate of new ones while they slow down. */
+/** Fewer new connections than this over the rising windows say nothing about a limit on them. */
+const FEWEST_CONNECTIONS = 30;
+
+/**
+ * Establishing connections: servers / (visits × cost of one). Visits depend on load (a busy pool opens more or fewer
+ * connections), so they are those of the windows nearest to the rate they give; servers stated or fitted (rule 3).
+ */
 function connectionRate(
   own: Series,
   demand: Demand,
   frame: Frame,
   capacity: Capacity,
+  baselines: Baselines,
   meanWaitNs: readonly number[],
-): Rate {
+): Rate & Partial<QueueModel> {
   const base = own.baseNs ?? 0;
   if (base <= 0 || demand.visits <= 0) return UNKNOWN_RATE;
-  if (capacity.servers !== null) {
-    return {
-      saturatesAt: capacity.servers / ((demand.visits * base) / 1e9),
-      how: 'capacity / (new connections per request × cost of one)',
-    };
+  const { rising, timeline } = frame;
+  const opened = rising.reduce((sum, w) => sum + own.holds[w], 0);
+  if (opened < FEWEST_CONNECTIONS) return UNKNOWN_RATE;
+  const fit = capacity.servers === null ? (baselines.fits.get(own.queue.index) ?? null) : null;
+  const topNs = Math.max(0, ...topWindows(rising).map((w) => meanWaitNs[w]));
+  const trusted = fit !== null && fit.r2 > FIT_R2 && topNs / fit.slopeNs > FIT_QUEUE;
+  const servers = capacity.servers ?? (trusted ? fit.servers : null);
+  if (servers === null) return UNKNOWN_RATE;
+  const rateOf = (visits: number) => servers / ((visits * base) / 1e9);
+  const visits = visitsNear(own, rising, timeline, rateOf) ?? demand.visits;
+  const rate = {
+    saturatesAt: rateOf(visits),
+    how: 'servers / (new connections per request × cost of one)',
+    visits,
+    demandNs: visits * base,
+  };
+  return trusted ? { ...rate, hidden: fit, capacity: fit.servers, capacityFrom: 'inferred' } : rate;
+}
+
+/** Connections a request opens in the windows whose rate is within 30 % of the rate that follows from it. */
+function visitsNear(
+  own: Series,
+  rising: readonly number[],
+  timeline: Timeline,
+  rateOf: (visits: number) => number,
+): number | null {
+  let best: number | null = null;
+  let distance = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < rising.length; i++) {
+    const near = rising.slice(Math.max(0, i - 1), i + 2);
+    const n = near.reduce((sum, w) => sum + timeline.windows[w].requests, 0);
+    const opened = near.reduce((sum, w) => sum + own.holds[w], 0);
+    if (n === 0 || opened < FEWEST_CONNECTIONS / 2) continue;
+    const visits = opened / n;
+    const apart = Math.abs(Math.log(rateOf(visits) / timeline.windows[rising[i]].arrivalsPerSecond));
+    if (apart < distance) {
+      distance = apart;
+      best = visits;
+    }
   }
-  const rates = frame.rising
-    .filter((w) => meanWaitNs[w] > 0.8 * base)
-    .map((w) => own.holds[w] / frame.timeline.windows[w].seconds);
-  if (rates.length === 0) return UNKNOWN_RATE;
-  return { saturatesAt: mean(rates) / demand.visits, how: 'rate of new connections while they slow down' };
+  return best;
 }
 
 function hottestInstance(

@@ -37,7 +37,8 @@ export function measureOpaque(
   timeline: Timeline,
   lows: readonly number[],
 ): Baselines {
-  const callNs = callBaselines(activity.calls, requests, lows);
+  const ahead = callsAhead(activity.calls);
+  const callNs = callBaselines(activity.calls, ahead, requests, timeline, lows);
   const byQueue = new Map<number, number[]>();
   for (const [i, call] of activity.calls.entries()) {
     const list = byQueue.get(call.queue);
@@ -57,6 +58,7 @@ export function measureOpaque(
           const w = requests.window[call.request];
           return w >= 0 && w <= timeline.top;
         },
+        busyServers(own, timeline),
       );
       if (fit) fits.set(queue, fit);
     }
@@ -79,22 +81,152 @@ export function measureOpaque(
   };
 }
 
-/** Mean by (server, operation) over the low windows; an operation not seen there costs what the call took. */
-function callBaselines(calls: readonly Call[], requests: Requests, lows: readonly number[]): Float64Array {
+/** An operation needs this many calls for its mean; with fewer, calls that found others in flight count too. */
+const ENOUGH_CALLS = 20;
+/** Demand that grew with time by at least this share over the run, and beyond chance, is drift, not queueing. */
+const DRIFT = 0.12;
+const DRIFT_ERRORS = 3.5;
+
+/**
+ * Cost by (server, operation): mean over calls of the low windows, of those that found the server idle where there are
+ * enough (else the ones with the fewest others in flight: even at low load some calls queue). An operation not seen
+ * there costs what the call took. Where calls to an idle server got slower over the run, the cost drifts with time.
+ */
+function callBaselines(
+  calls: readonly Call[],
+  ahead: Int32Array,
+  requests: Requests,
+  timeline: Timeline,
+  lows: readonly number[],
+): Float64Array {
   const low = new Set(lows);
-  const sums = new Map<string, { ns: number; weight: number }>();
-  for (const call of calls) {
-    if (call.failed || !low.has(requests.window[call.request])) continue;
+  const byOperation = new Map<string, number[]>();
+  for (const [i, call] of calls.entries()) {
+    if (call.failed || requests.window[call.request] < 0) continue;
     const key = `${call.queue}|${call.operation}`;
-    const entry = sums.get(key) ?? { ns: 0, weight: 0 };
-    entry.ns += call.durationNs * requests.weight[call.request];
-    entry.weight += requests.weight[call.request];
-    sums.set(key, entry);
+    const list = byOperation.get(key);
+    if (list) list.push(i);
+    else byOperation.set(key, [i]);
   }
+  const base = new Map<string, { ns: number; limit: number }>();
+  for (const [key, members] of byOperation) {
+    const early = members.filter((i) => low.has(requests.window[calls[i].request]));
+    if (early.length === 0) continue;
+    const limit = timeline.sampling.kind === 'none' ? fewestAhead(early, ahead) : Number.POSITIVE_INFINITY;
+    let ns = 0;
+    let weight = 0;
+    for (const i of early) {
+      if (ahead[i] > limit) continue;
+      ns += calls[i].durationNs * requests.weight[calls[i].request];
+      weight += requests.weight[calls[i].request];
+    }
+    base.set(key, { ns: ns / weight, limit });
+  }
+  const drift =
+    timeline.sampling.kind === 'none' ? drifts(calls, ahead, requests, base) : new Map<number, Drift>();
   return Float64Array.from(calls, (call) => {
-    const entry = sums.get(`${call.queue}|${call.operation}`);
-    return entry ? entry.ns / entry.weight : call.durationNs;
+    const entry = base.get(`${call.queue}|${call.operation}`);
+    if (!entry) return call.durationNs;
+    const slope = drift.get(call.queue);
+    return slope ? entry.ns * Math.max(0.1, 1 + slope.perNs * (call.startNs - slope.fromNs)) : entry.ns;
   });
+}
+
+/** Least number of others in flight with which enough calls remain. */
+function fewestAhead(members: readonly number[], ahead: Int32Array): number {
+  const sorted = Int32Array.from(members, (i) => ahead[i]).sort();
+  return sorted[Math.min(sorted.length, ENOUGH_CALLS) - 1];
+}
+
+/** Relative growth of the cost of calls per ns, and the mean time of the calls the cost was taken from. */
+interface Drift {
+  readonly perNs: number;
+  readonly fromNs: number;
+}
+
+/**
+ * By queue: least-squares line of duration / cost over time, among calls that found equally many others in flight: for
+ * those the time a call takes does not depend on load, so what is left is time. Each group is divided by its mean.
+ */
+function drifts(
+  calls: readonly Call[],
+  ahead: Int32Array,
+  requests: Requests,
+  base: ReadonlyMap<string, { ns: number; limit: number }>,
+): Map<number, Drift> {
+  const groups = new Map<number, Map<number, { x: number; y: number }[]>>();
+  for (const [i, call] of calls.entries()) {
+    const entry = base.get(`${call.queue}|${call.operation}`);
+    if (!entry || entry.ns <= 0 || requests.window[call.request] < 0 || call.failed) continue;
+    let own = groups.get(call.queue);
+    if (!own) {
+      own = new Map();
+      groups.set(call.queue, own);
+    }
+    const point = { x: call.startNs, y: call.durationNs / entry.ns };
+    const group = own.get(ahead[i]);
+    if (group) group.push(point);
+    else own.set(ahead[i], [point]);
+  }
+  const out = new Map<number, Drift>();
+  for (const [queue, own] of groups) {
+    let n = 0;
+    let sxx = 0;
+    let sxy = 0;
+    let syy = 0;
+    let first = Number.POSITIVE_INFINITY;
+    let last = Number.NEGATIVE_INFINITY;
+    for (const group of own.values()) {
+      if (group.length < ENOUGH_CALLS) continue;
+      const mx = mean(group.map((p) => p.x));
+      const my = mean(group.map((p) => p.y));
+      if (my <= 0) continue;
+      for (const { x, y } of group) {
+        n++;
+        sxx += (x - mx) ** 2;
+        sxy += (x - mx) * (y / my - 1);
+        syy += (y / my - 1) ** 2;
+        first = Math.min(first, x);
+        last = Math.max(last, x);
+      }
+    }
+    if (n < 3 * ENOUGH_CALLS || sxx === 0) continue;
+    const slope = sxy / sxx;
+    const error = Math.sqrt(Math.max(0, syy - slope * sxy) / (n - 2) / sxx);
+    if (slope * (last - first) < DRIFT || slope < DRIFT_ERRORS * error) continue;
+    const lowest = [...own]
+      .filter(([, group]) => group.length >= ENOUGH_CALLS)
+      .sort(([x], [y]) => x - y)[0][1];
+    // The cost was taken from calls that found few others, about when most of these started.
+    const taken = [...lowest].sort((p, q) => p.x - q.x).slice(0, Math.max(1, lowest.length >> 1));
+    out.set(queue, { perNs: slope, fromNs: mean(taken.map((p) => p.x)) });
+  }
+  return out;
+}
+
+/** By call: how many other calls to the same server were in flight when it started. */
+function callsAhead(calls: readonly Call[]): Int32Array {
+  const ahead = new Int32Array(calls.length);
+  const byQueue = new Map<number, number[]>();
+  for (const [i, call] of calls.entries()) {
+    const list = byQueue.get(call.queue);
+    if (list) list.push(i);
+    else byQueue.set(call.queue, [i]);
+  }
+  for (const members of byQueue.values()) {
+    const starts = [...members].sort((a, b) => calls[a].startNs - calls[b].startNs);
+    const ends = Float64Array.from(members, (i) => calls[i].endNs).sort();
+    let ended = 0;
+    for (const [started, i] of starts.entries()) {
+      while (ended < ends.length && ends[ended] <= calls[i].startNs) ended++;
+      ahead[i] = Math.max(0, started - ended);
+    }
+  }
+  return ahead;
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((a, b) => a + b, 0) / values.length;
 }
 
 function addCalls(
@@ -141,10 +273,10 @@ function measureConnections(
   connectionNs: Float64Array,
   requests: Requests,
   timeline: Timeline,
-): void {
+): HiddenCapacity | null {
   const mine: number[] = [];
   for (const [i, wait] of waits.entries()) if (wait.queue === own.queue.index) mine.push(i);
-  if (mine.length === 0) return;
+  if (mine.length === 0) return null;
   const ns = (i: number) => waits[i].endNs - waits[i].startNs;
   const capacity = Math.max(0, ...own.queue.statedCapacity.map((c) => c ?? 0), ...own.queue.queuedInUse);
   const idle = mine.filter(
@@ -177,6 +309,70 @@ function measureConnections(
     const end = windowAt(timeline.windows, waits[i].endNs);
     if (end >= 0) own.completions[end] += requests.weight[request];
   }
+  return capacity > 0 || timeline.sampling.kind !== 'none'
+    ? null
+    : fitConnections(own, mine, waits, base, requests, timeline);
+}
+
+/** Connections of an unknown gate: the same fit as for servers, a connection being a call. */
+function fitConnections(
+  own: Series,
+  mine: readonly number[],
+  waits: readonly Wait[],
+  baseNs: number,
+  requests: Requests,
+  timeline: Timeline,
+): HiddenCapacity | null {
+  const calls = mine.map((i): Call => {
+    const { queue, request, row, startNs, endNs } = waits[i];
+    return { queue, request, row, startNs, endNs, durationNs: endNs - startNs, operation: '', failed: false };
+  });
+  // Busy time ends with the cost of one; the bound needs all that are in flight.
+  const inFlightNs = new Float64Array(timeline.windows.length);
+  for (const call of calls) addClipped(timeline.windows, call.startNs, call.endNs, 1, inFlightNs);
+  return fitHiddenCapacity(
+    calls,
+    calls.map((call) => call.durationNs - baseNs),
+    baseNs,
+    (call) => requests.window[call.request] >= 0 && requests.window[call.request] <= timeline.top,
+    busyServers({ ...own, busyNs: inFlightNs }, timeline),
+  );
+}
+
+/** Bounds on the number of servers from the work they did. */
+export interface BusyServers {
+  readonly least: number;
+  readonly most: number;
+}
+
+/** Measured busy servers may be this share too high or too low by chance. */
+const BUSY_HIGH = 0.07;
+const BUSY_LOW = 0.12;
+/** Calls in flight / busy servers from which on calls surely wait, so that all servers are busy. */
+const SURELY_QUEUED = 2.5;
+
+/**
+ * Utilisation law without a capacity: completions per second × cost = servers busy on average. Its highest value (mean
+ * of the two highest windows) bounds the servers from below; where many more calls are in flight, also from above.
+ */
+function busyServers(own: Series, { windows, rising }: Timeline): BusyServers {
+  const seen = rising
+    .map((w) => {
+      const costNs = own.holds[w] > 0 ? own.holdNs[w] / own.holds[w] : 0;
+      const length = windows[w].endNs - windows[w].startNs;
+      return { busy: (own.completions[w] * costNs) / length, inFlight: own.busyNs[w] / length };
+    })
+    .sort((a, b) => b.busy - a.busy)
+    .slice(0, 2);
+  if (seen.length === 0) return { least: 1, most: Number.POSITIVE_INFINITY };
+  const busy = mean(seen.map((s) => s.busy));
+  const inFlight = mean(seen.map((s) => s.inFlight));
+  const least = Math.max(1, Math.ceil(busy * (1 - BUSY_HIGH)));
+  const queued = inFlight > SURELY_QUEUED * busy + 1;
+  return {
+    least,
+    most: queued ? Math.max(least, Math.ceil(busy * (1 + BUSY_LOW))) : Number.POSITIVE_INFINITY,
+  };
 }
 
 /** Bounds of the slope: n-th in line waits n services / servers, more or less. */
@@ -185,17 +381,19 @@ const SLOPE_HIGH = 1.3;
 
 /**
  * Hockey stick: mean excess of calls that found n others in flight = slope × max(0, n − servers + 1), servers an
- * integer, by least squares over all calls, slope within [0.5, 1.3] × S / servers.
+ * integer, by least squares over all calls, slope within [0.5, 1.3] × S / servers. Servers that were seen to do more
+ * work than `servers` could are more than that.
  */
 export function fitHiddenCapacity(
   calls: readonly Call[],
   excessNs: readonly number[],
   baseNs: number,
   counted: (call: Call) => boolean,
+  busy: BusyServers,
 ): HiddenCapacity | null {
   const bins = excessByInFlight(calls, excessNs, counted);
   let best: (HiddenCapacity & { readonly sse: number; readonly beyond: number }) | null = null;
-  for (let servers = 1; servers < bins.length; servers++) {
+  for (let servers = busy.least; servers < Math.min(bins.length, busy.most + 1); servers++) {
     let sxx = 0;
     let sxy = 0;
     let syy = 0;

@@ -37,7 +37,7 @@ export function decide(facts: Facts): Inference {
   if (first === null) {
     return refuse('not-saturated', `no queue is full and growing up to ${perSecond(frame.topRate)}`);
   }
-  const knee = findKnee(first.model, first.rate, models, frame);
+  const knee = findKnee(first.model, first.rate, first.rule === '7a', models, frame);
   return {
     status: 'saturated',
     because: '',

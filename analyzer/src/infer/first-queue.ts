@@ -1,6 +1,6 @@
 import { DEPTH } from '../aggregate/queue-kind.ts';
 import { type Frame, type QueueModel, topWindows } from '../aggregate/queue-model.ts';
-import { holdParts, isSaturated, maxUtilization, queueing, shareOfHoldGrowth } from './saturation.ts';
+import { drivenUtilization, holdParts, isSaturated, queueing, shareOfHoldGrowth } from './saturation.ts';
 
 /** What rule 7 decided, and by which of its parts. */
 export interface FirstQueue {
@@ -19,6 +19,7 @@ const USED = 0.75;
 export const NEAR_TIE = 1.15;
 /** Rule 7a. */
 const STRETCHED_FULL = 0.93;
+const EARLIER = 0.93;
 const BEYOND_TOP = 1.02;
 
 /** Rules 6 and 7. `models` ascending by rate. @returns null when nothing is saturated. */
@@ -29,16 +30,15 @@ export function findFirst(models: readonly QueueModel[], frame: Frame): FirstQue
       model.saturatesAt !== null &&
       frame.topRate >= DRIVEN * model.saturatesAt &&
       queueing(model, frame) &&
-      (maxUtilization(model, frame) ?? 1) >= USED,
+      (drivenUtilization(model, frame) ?? 1) >= USED,
   );
   const candidate = driven[0] ?? null;
-  if (candidate === null || candidate.saturatesAt! > 1.05 * frame.topRate) {
-    const stretched = followStretchedHold(models, frame);
-    if (stretched !== null && candidate === null) {
-      return { ...stretched, rule: '7a', nearTies: [] };
-    }
-    if (candidate === null) return null;
+  const limit = candidate?.saturatesAt ?? Number.POSITIVE_INFINITY;
+  const stretched = followStretchedHold(models, frame, limit);
+  if (stretched !== null && stretched.model !== candidate) {
+    return { ...stretched, rule: '7a', nearTies: [] };
   }
+  if (candidate === null) return null;
   const rate = candidate.saturatesAt!;
   const close = driven.filter((model) => model !== candidate && model.saturatesAt! < NEAR_TIE * rate);
   const inner = close.find(
@@ -58,33 +58,43 @@ export function findFirst(models: readonly QueueModel[], frame: Frame): FirstQue
 }
 
 /**
- * Rule 7a: nothing can be full by its own demand, yet something is: its hold was stretched. From the innermost full
- * queue, follow the largest nested growth (> 20 % of a hold that grew > 10 %) to a queue that can be, or to a leaf.
+ * Rule 7a: something is full at a rate clearly below its own R and below the R of every queue that could be the first:
+ * its hold was stretched. From the innermost such queue, follow the largest nested growth (> 20 % of a hold that grew
+ * > 10 %) to a queue that can be full there by itself, or to a leaf.
+ *
+ * @param limit R of the candidate of rule 7
  */
 function followStretchedHold(
   models: readonly QueueModel[],
   frame: Frame,
+  limit: number,
 ): { model: QueueModel; rate: number } | null {
+  const { windows } = frame.timeline;
+  const early = frame.rising.filter((w) => windows[w].arrivalsPerSecond < EARLIER * limit);
+  const fullEarly = (m: QueueModel) =>
+    early.some(
+      (w) =>
+        (m.utilization[w] ?? 0) > STRETCHED_FULL &&
+        (m.saturatesAt ?? Number.POSITIVE_INFINITY) > BEYOND_TOP * windows[w].arrivalsPerSecond,
+    );
   const full = models
-    .filter((m) => m.kind !== 'downstream' && (maxUtilization(m, frame) ?? 0) > STRETCHED_FULL)
+    .filter((m) => m.kind !== 'downstream' && m.kind !== 'eventloop' && fullEarly(m))
     .sort((a, b) => DEPTH[a.kind] - DEPTH[b.kind]);
   let current = full[0];
   if (!current) return null;
+  const fullAt = early.filter((w) => (current.utilization[w] ?? 0) > STRETCHED_FULL);
+  const reached = windows[fullAt[0]].arrivalsPerSecond;
   const seen = new Set<QueueModel>();
-  while (
-    !seen.has(current) &&
-    (current.saturatesAt ?? Number.POSITIVE_INFINITY) > BEYOND_TOP * frame.topRate
-  ) {
+  while (!seen.has(current) && (current.saturatesAt ?? Number.POSITIVE_INFINITY) > BEYOND_TOP * reached) {
     seen.add(current);
     const next = largestNestedGrowth(current, models, frame, seen);
     if (next === null) break;
     current = next;
   }
-  if (seen.size === 0) return null;
-  let rate = Math.min(current.saturatesAt ?? Number.POSITIVE_INFINITY, frame.topRate);
+  let rate = Math.min(current.saturatesAt ?? Number.POSITIVE_INFINITY, reached);
   if (current.kind === 'downstream' && current.visits > 0) {
     const completed = topWindows(frame.rising).map(
-      (w) => current.series.completions[w] / frame.timeline.windows[w].seconds / current.visits,
+      (w) => current.series.completions[w] / windows[w].seconds / current.visits,
     );
     rate = Math.max(...completed);
   }

@@ -50,6 +50,19 @@ export function maxUtilization(model: QueueModel, frame: Frame): number | null {
   return max;
 }
 
+/**
+ * Mean utilisation in the windows that offer at least 0.95 × R (the highest window where none does): how far a queue was
+ * really driven. Behind another bottleneck it stays below what its own rate promises.
+ */
+export function drivenUtilization(model: QueueModel, frame: Frame): number | null {
+  const { windows } = frame.timeline;
+  const limit = 0.95 * (model.saturatesAt ?? Number.POSITIVE_INFINITY);
+  let beyond = frame.rising.filter((w) => windows[w].arrivalsPerSecond >= limit);
+  if (beyond.length === 0) beyond = frame.rising.slice(-1);
+  const known = beyond.flatMap((w) => model.utilization[w] ?? []);
+  return known.length > 0 ? known.reduce((a, b) => a + b, 0) / known.length : null;
+}
+
 /** Rule 6: a queue that grows and is full (servers without holds: driven to their rate). */
 export function isSaturated(model: QueueModel, frame: Frame): boolean {
   if (!queueing(model, frame)) return false;
