@@ -96,7 +96,7 @@ test('rule 7b: waits that go on after an aborted request stay waits', () => {
   ]);
 });
 
-test('rule 7b: what ended early is said by status, by error.type or by outcome', () => {
+test('rule 7b: what ended early is said by status, error.type, outcome or HTTP 499', () => {
   const late = { id: '2', parent: '1', name: 'child', start: 10, end: 140 };
   const early: Partial<TestSpan>[] = [
     { error: true },
@@ -104,9 +104,12 @@ test('rule 7b: what ended early is said by status, by error.type or by outcome',
     { attributes: { 'waitfall.outcome': 'timeout' } },
     { attributes: { 'waitfall.outcome': 'rejected' } },
     { attributes: { 'waitfall.outcome': 'aborted' } },
+    { attributes: { 'http.response.status_code': 499 } },
+    { attributes: { 'http.status_code': '499' } },
   ];
   for (const how of early) assert.ok(dump([{ ...root, ...how }, late]).includes('abandoned 1'));
-  for (const how of [{}, { attributes: { 'waitfall.outcome': 'acquired' } }]) {
+  const late404 = { 'http.response.status_code': 404 };
+  for (const how of [{}, { attributes: { 'waitfall.outcome': 'acquired' } }, { attributes: late404 }]) {
     assert.ok(dump([{ ...root, ...how }, late]).includes('detached 1'));
   }
 });

@@ -87,3 +87,30 @@ test('repair equals a naive restatement of the rules on inputs with every fault'
 test('repair equals a naive restatement of the rules on whole trees', () => {
   fc.assert(fc.property(orderlySpans, fc.constantFrom(0, 3), fc.boolean(), check), { numRuns: 1500 });
 });
+
+/** What became of every record, by content: identical copies may stand for each other. */
+function fates(spans: readonly TestSpan[]): string[] {
+  const forest = repairTrees(tableOf(spans), { toleranceNs: 3, keepClocks: false });
+  const name = (row: number) => (row < 0 ? '-' : `${spans[row].trace}/${spans[row].id}/${spans[row].kind}`);
+  return spans
+    .map((span, row) => {
+      const root = forest.trees[forest.treeOf[row]]?.root ?? -1;
+      const times = `${forest.start[row]} ${forest.end[row]}`;
+      const fate = [STATE_NAMES[forest.state[row]], name(forest.parent[row]), name(root), times].join(' ');
+      return `${JSON.stringify(span, (_key, v) => (typeof v === 'bigint' ? `${v}n` : v))}: ${fate}`;
+    })
+    .sort();
+}
+
+test('the order of the records changes nothing', () => {
+  const shuffled = anySpans.chain((spans) =>
+    fc.tuple(
+      fc.constant(spans),
+      fc.shuffledSubarray(spans, { minLength: spans.length, maxLength: spans.length }),
+    ),
+  );
+  fc.assert(
+    fc.property(shuffled, ([spans, other]) => assert.deepEqual(fates(other), fates(spans))),
+    { numRuns: 500 },
+  );
+});
