@@ -1,30 +1,168 @@
-/** Text stored once: names, keys and values repeat across millions of spans. Id 0 is the empty text. */
+/** Text is stored in chunks of this size; a longer one gets a chunk of its own. */
+const CHUNK_BITS = 22;
+const CHUNK_BYTES = 1 << CHUNK_BITS;
+const MAX_CHUNKS = 2 ** 32 / CHUNK_BYTES;
+/** Texts up to this length are remembered as JavaScript strings on their way in. */
+const SHORT = 48;
+const RECENT = 4096;
+
+interface Chunk {
+  readonly bytes: Buffer;
+  readonly view: DataView;
+}
+
+/**
+ * Text stored once, as UTF-8: names, keys and values repeat across millions of spans. Id 0 is the empty text.
+ *
+ * A value that nobody asks for never becomes a JavaScript string. (Half a surrogate pair has no UTF-8: it becomes
+ * the replacement character.)
+ */
 export class StringPool {
-  readonly #texts: string[] = [''];
-  readonly #ids = new Map<string, number>([['', 0]]);
+  readonly #chunks: Chunk[] = [newChunk(CHUNK_BYTES)];
+  #used = 0;
+  /** Where a text begins: chunk number in the upper bits, position in the lower; for long ones position 0. */
+  #start = new Uint32Array(1024);
+  #length = new Uint32Array(1024);
+  #hash = new Int32Array(1024);
+  #size = 1;
+  /** Open addressing over ids; 0 is free. */
+  #slots = new Uint32Array(4096);
+  readonly #texts: (string | undefined)[] = [''];
+  #recent = new Map<string, number>();
+  #scratch = newChunk(1 << 12);
 
   /** @returns the id of a text, adding it when it is new. */
   intern(text: string): number {
-    let id = this.#ids.get(text);
-    if (id === undefined) {
-      id = this.#texts.length;
-      this.#texts.push(text);
-      this.#ids.set(text, id);
+    if (text === '') return 0;
+    const known = this.#recent.get(text);
+    if (known !== undefined) return known;
+    const end = this.#encode(text);
+    const id = this.internBytes(this.#scratch.bytes, this.#scratch.view, 0, end);
+    if (text.length <= SHORT) {
+      if (this.#recent.size === RECENT) this.#recent = new Map();
+      this.#recent.set(text, id);
     }
     return id;
   }
 
+  /** As {@link intern}, of UTF-8 bytes; `view` is over the same bytes. */
+  internBytes(bytes: Uint8Array, view: DataView, from: number, end: number): number {
+    if (from === end) return 0;
+    const hash = hashOf(bytes, view, from, end);
+    const mask = this.#slots.length - 1;
+    let slot = hash & mask;
+    for (let id = this.#slots[slot]; id !== 0; id = this.#slots[slot]) {
+      if (this.#hash[id] === hash && this.#equals(id, bytes, view, from, end)) return id;
+      slot = (slot + 1) & mask;
+    }
+    return this.#add(bytes, from, end, hash, slot);
+  }
+
   /** @returns the id of a text already in the pool, or -1. */
   find(text: string): number {
-    return this.#ids.get(text) ?? -1;
+    if (text === '') return 0;
+    const end = this.#encode(text);
+    const { bytes, view } = this.#scratch;
+    const hash = hashOf(bytes, view, 0, end);
+    const mask = this.#slots.length - 1;
+    for (let slot = hash & mask; this.#slots[slot] !== 0; slot = (slot + 1) & mask) {
+      const id = this.#slots[slot];
+      if (this.#hash[id] === hash && this.#equals(id, bytes, view, 0, end)) return id;
+    }
+    return -1;
   }
 
   /** @returns the text of an id handed out by {@link intern}. */
   text(id: number): string {
-    return this.#texts[id];
+    const known = this.#texts[id];
+    if (known !== undefined) return known;
+    const { bytes } = this.#chunks[this.#start[id] >>> CHUNK_BITS];
+    const from = this.#start[id] & (CHUNK_BYTES - 1);
+    const text = bytes.toString('utf8', from, from + this.#length[id]);
+    this.#texts[id] = text;
+    return text;
   }
 
   get size(): number {
-    return this.#texts.length;
+    return this.#size;
   }
+
+  #encode(text: string): number {
+    if (text.length * 3 > this.#scratch.bytes.length) this.#scratch = newChunk(text.length * 3);
+    return this.#scratch.bytes.write(text, 'utf8');
+  }
+
+  #equals(id: number, bytes: Uint8Array, view: DataView, from: number, end: number): boolean {
+    const length = end - from;
+    if (this.#length[id] !== length) return false;
+    const chunk = this.#chunks[this.#start[id] >>> CHUNK_BITS];
+    const at = this.#start[id] & (CHUNK_BYTES - 1);
+    let i = 0;
+    for (; i + 4 <= length; i += 4) {
+      if (chunk.view.getInt32(at + i, true) !== view.getInt32(from + i, true)) return false;
+    }
+    for (; i < length; i++) if (chunk.bytes[at + i] !== bytes[from + i]) return false;
+    return true;
+  }
+
+  #add(bytes: Uint8Array, from: number, end: number, hash: number, slot: number): number {
+    const length = end - from;
+    if (this.#used + length > CHUNK_BYTES) {
+      if (this.#chunks.length === MAX_CHUNKS) throw new Error('more than 4 GB of distinct text');
+      // The rest of the last chunk stays unused; a long text ends a chunk too.
+      this.#chunks.push(newChunk(Math.max(length, CHUNK_BYTES)));
+      this.#used = 0;
+    }
+    const id = this.#size++;
+    this.#texts.push(undefined);
+    if (id === this.#hash.length) this.#growColumns();
+    const chunk = this.#chunks.length - 1;
+    this.#chunks[chunk].bytes.set(bytes.subarray(from, end), this.#used);
+    this.#start[id] = chunk * CHUNK_BYTES + this.#used;
+    this.#length[id] = length;
+    this.#hash[id] = hash;
+    this.#used += length;
+    this.#slots[slot] = id;
+    if (id * 2 > this.#slots.length) this.#rehash();
+    return id;
+  }
+
+  #growColumns(): void {
+    const bigger = this.#hash.length * 2;
+    const start = new Uint32Array(bigger);
+    const length = new Uint32Array(bigger);
+    const hash = new Int32Array(bigger);
+    start.set(this.#start);
+    length.set(this.#length);
+    hash.set(this.#hash);
+    this.#start = start;
+    this.#length = length;
+    this.#hash = hash;
+  }
+
+  #rehash(): void {
+    const slots = new Uint32Array(this.#slots.length * 2);
+    const mask = slots.length - 1;
+    for (let id = 1; id < this.#size; id++) {
+      let slot = this.#hash[id] & mask;
+      while (slots[slot] !== 0) slot = (slot + 1) & mask;
+      slots[slot] = id;
+    }
+    this.#slots = slots;
+  }
+}
+
+function newChunk(length: number): Chunk {
+  const bytes = Buffer.allocUnsafeSlow(length);
+  return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length) };
+}
+
+/** Four bytes a step, then mixed so that the lower bits, which choose the slot, depend on all of them. */
+function hashOf(bytes: Uint8Array, view: DataView, from: number, end: number): number {
+  let hash = end - from;
+  let i = from;
+  for (; i + 4 <= end; i += 4) hash = Math.imul(hash ^ view.getInt32(i, true), 0x9e3779b1) ^ (hash >>> 15);
+  for (; i < end; i++) hash = Math.imul(hash ^ bytes[i], 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  return hash ^ (hash >>> 13);
 }

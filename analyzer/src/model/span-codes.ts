@@ -1,0 +1,31 @@
+import type { AttributeValue } from './attributes.ts';
+
+/** Bits of {@link SpanTable.flags}. */
+export const FLAG = {
+  noStart: 1,
+  noEnd: 2,
+  followsFrom: 4,
+  shared: 8,
+  /** The span id (parent id) is not hex: its `lo` column is a string id. */
+  opaqueId: 16,
+  opaqueParent: 32,
+  /** The span has no parent: a true root. */
+  noParent: 64,
+} as const;
+
+/** How an attribute's value is stored in {@link SpanTable.attributeData}. */
+export const TYPE = { string: 0, number: 1, boolean: 2, json: 3 } as const;
+
+/** JSON with bigint as `{"$int":"…"}`: the pool stores text only. */
+export function encodeValue(value: AttributeValue): string {
+  return JSON.stringify(value, (_key, v) => (typeof v === 'bigint' ? { $int: v.toString() } : v));
+}
+
+export function decodeValue(text: string): AttributeValue {
+  return JSON.parse(text, (_key, v) => (isInteger(v) ? BigInt(v.$int) : v));
+}
+
+function isInteger(value: unknown): value is { $int: string } {
+  if (typeof value !== 'object' || value === null || !('$int' in value)) return false;
+  return typeof value.$int === 'string' && /^-?\d+$/.test(value.$int);
+}

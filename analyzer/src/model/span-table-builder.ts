@@ -1,0 +1,306 @@
+import type { Attributes, AttributeValue } from './attributes.ts';
+import type { Resource, Scope, SpanEvent, SpanLink, SpanRecord } from './span.ts';
+import { encodeValue, FLAG, TYPE } from './span-codes.ts';
+import type { SpanTable } from './span-table.ts';
+import { StringPool } from './strings.ts';
+import { TraceIds } from './trace-ids.ts';
+
+/** A state of a {@link SpanTableBuilder} it can go back to. */
+export interface BuilderMark {
+  readonly rows: number;
+  readonly entries: number;
+  readonly traces: number;
+  readonly resources: number;
+  readonly scopes: number;
+}
+
+/** The growing columns of a table. A scanner writes them itself; they are other arrays after {@link SpanTableBuilder.open}. */
+export type SpanColumns = Record<U32Column, Uint32Array> & Record<U8Column, Uint8Array>;
+
+/** Grows typed columns as rows come in. Every reader feeds one of these and nothing else. */
+export class SpanTableBuilder {
+  readonly strings = new StringPool();
+  readonly columns: SpanColumns;
+  readonly #resources: Resource[] = [];
+  readonly #resourceIds = new Map<string, number>();
+  readonly #scopes: Scope[] = [];
+  readonly #scopeIds = new Map<string, number>();
+  readonly #traces = new TraceIds();
+  readonly #links = new Map<number, readonly SpanLink[]>();
+  readonly #events = new Map<number, readonly SpanEvent[]>();
+  #length = 0;
+  #capacity = 1024;
+  #entries = 0;
+  #attributeOffset = new Uint32Array(1025);
+  #attributeKey = new Uint32Array(8192);
+  #attributeType = new Uint8Array(8192);
+  #attributeData = new Float64Array(8192);
+
+  constructor() {
+    this.columns = {
+      ...(Object.fromEntries(U32_COLUMNS.map((name) => [name, new Uint32Array(1024)])) as Record<
+        U32Column,
+        Uint32Array
+      >),
+      ...(Object.fromEntries(U8_COLUMNS.map((name) => [name, new Uint8Array(1024)])) as Record<
+        U8Column,
+        Uint8Array
+      >),
+    };
+  }
+
+  /** Rows so far. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** @returns the index of a Resource; equal ones share an index. */
+  resource(attributes: Attributes): number {
+    const key = stableKey(attributes);
+    let index = this.#resourceIds.get(key);
+    if (index === undefined) {
+      index = this.#resources.length;
+      this.#resources.push(toResource(attributes));
+      this.#resourceIds.set(key, index);
+    }
+    return index;
+  }
+
+  /** @returns the index of an instrumentation scope; equal ones share an index. */
+  scope(name: string, version: string): number {
+    const key = `${name}\u0000${version}`;
+    let index = this.#scopeIds.get(key);
+    if (index === undefined) {
+      index = this.#scopes.length;
+      this.#scopes.push({ name, version });
+      this.#scopeIds.set(key, index);
+    }
+    return index;
+  }
+
+  /** @returns the index of a trace by the four 32-bit words of its id. */
+  trace(a: number, b: number, c: number, d: number): number {
+    return this.#traces.of(a, b, c, d);
+  }
+
+  /** Adds one span record. @returns its row. */
+  add(span: SpanRecord): number {
+    const row = this.open();
+    const columns = this.columns;
+    let flags = (span.followsFrom ? FLAG.followsFrom : 0) | (span.shared ? FLAG.shared : 0);
+    columns.trace[row] = this.#traces.ofText(span.traceId);
+    if (this.#id(span.spanId, columns.spanHi, columns.spanLo, row)) flags |= FLAG.opaqueId;
+    if (span.parentSpanId === '') {
+      flags |= FLAG.noParent;
+      columns.parentHi[row] = 0;
+      columns.parentLo[row] = 0;
+    } else if (this.#id(span.parentSpanId, columns.parentHi, columns.parentLo, row))
+      flags |= FLAG.opaqueParent;
+    if (span.startUnixNano === null) flags |= FLAG.noStart;
+    setTime(span.startUnixNano ?? 0n, columns.startSec, columns.startNs, row);
+    if (span.endUnixNano === null) flags |= FLAG.noEnd;
+    setTime(span.endUnixNano ?? 0n, columns.endSec, columns.endNs, row);
+    columns.name[row] = this.strings.intern(span.name);
+    columns.resource[row] = span.resource;
+    columns.scope[row] = span.scope;
+    columns.traceState[row] = this.strings.intern(span.traceState);
+    columns.statusMessage[row] = this.strings.intern(span.statusMessage);
+    columns.kind[row] = span.kind;
+    columns.status[row] = span.statusCode;
+    columns.flags[row] = flags;
+    for (const [key, value] of span.attributes) this.attribute(this.strings.intern(key), value);
+    this.close(row, span.links, span.events);
+    return row;
+  }
+
+  /**
+   * @returns the next row, with room in every column. Its writer fills all columns of {@link columns}, adds the
+   * attributes and closes it; a row not closed does not exist.
+   */
+  open(): number {
+    if (this.#length === this.#capacity) this.#grow();
+    this.#entries = this.#attributeOffset[this.#length];
+    return this.#length;
+  }
+
+  /** The row opened last becomes part of the table, with the attributes added since. */
+  close(row: number, links: readonly SpanLink[] = NONE, events: readonly SpanEvent[] = NONE): void {
+    this.#length = row + 1;
+    this.#attributeOffset[row + 1] = this.#entries;
+    if (links.length > 0) this.#links.set(row, links);
+    if (events.length > 0) this.#events.set(row, events);
+  }
+
+  /** Adds an attribute, by the string id of its key, to the row opened last. */
+  attribute(key: number, value: AttributeValue): void {
+    if (typeof value === 'string') this.#entry(key, TYPE.string, this.strings.intern(value));
+    else if (typeof value === 'number') this.#entry(key, TYPE.number, value);
+    else if (typeof value === 'boolean') this.#entry(key, TYPE.boolean, value ? 1 : 0);
+    else this.#entry(key, TYPE.json, this.strings.intern(encodeValue(value)));
+  }
+
+  /** As {@link attribute}, for a text that is interned already. */
+  textAttribute(key: number, text: number): void {
+    this.#entry(key, TYPE.string, text);
+  }
+
+  /** As {@link attribute}, for a number. */
+  numberAttribute(key: number, value: number): void {
+    this.#entry(key, TYPE.number, value);
+  }
+
+  /** @returns where the table stands, for {@link rollback}. */
+  mark(): BuilderMark {
+    return {
+      rows: this.#length,
+      entries: this.#attributeOffset[this.#length],
+      traces: this.#traces.length,
+      resources: this.#resources.length,
+      scopes: this.#scopes.length,
+    };
+  }
+
+  /** Takes back everything added since a mark (a record that turned out to be broken). Interned text stays. */
+  rollback(mark: BuilderMark): void {
+    for (let row = mark.rows; row < this.#length; row++) {
+      this.#links.delete(row);
+      this.#events.delete(row);
+    }
+    this.#length = mark.rows;
+    this.#entries = mark.entries;
+    this.#traces.truncate(mark.traces);
+    this.#resources.length = mark.resources;
+    this.#scopes.length = mark.scopes;
+    dropFrom(this.#resourceIds, mark.resources);
+    dropFrom(this.#scopeIds, mark.scopes);
+  }
+
+  /** @returns the finished table; the builder must not be used afterwards. */
+  build(): SpanTable {
+    const n = this.#length;
+    const { columns } = this;
+    const entries = this.#attributeOffset[n];
+    return {
+      ...(Object.fromEntries(U32_COLUMNS.map((name) => [name, columns[name].subarray(0, n)])) as Record<
+        U32Column,
+        Uint32Array
+      >),
+      ...(Object.fromEntries(U8_COLUMNS.map((name) => [name, columns[name].subarray(0, n)])) as Record<
+        U8Column,
+        Uint8Array
+      >),
+      length: n,
+      strings: this.strings,
+      resources: this.#resources,
+      scopes: this.#scopes,
+      traceIds: this.#traces.texts(),
+      attributeOffset: this.#attributeOffset.subarray(0, n + 1),
+      attributeKey: this.#attributeKey.subarray(0, entries),
+      attributeType: this.#attributeType.subarray(0, entries),
+      attributeData: this.#attributeData.subarray(0, entries),
+      links: this.#links,
+      events: this.#events,
+    };
+  }
+
+  /** Writes an id to its two columns. @returns true when it is opaque text. */
+  #id(id: string, hi: Uint32Array, lo: Uint32Array, row: number): boolean {
+    if (HEX16.test(id)) {
+      hi[row] = Number.parseInt(id.slice(0, 8), 16);
+      lo[row] = Number.parseInt(id.slice(8), 16);
+      return false;
+    }
+    hi[row] = 0;
+    lo[row] = this.strings.intern(id);
+    return true;
+  }
+
+  #entry(key: number, type: number, data: number): void {
+    const i = this.#entries;
+    if (i === this.#attributeKey.length) this.#growEntries();
+    this.#entries = i + 1;
+    this.#attributeKey[i] = key;
+    this.#attributeType[i] = type;
+    this.#attributeData[i] = data;
+  }
+
+  #growEntries(): void {
+    const length = grownLength(this.#attributeKey.length);
+    this.#attributeKey = grown(this.#attributeKey, new Uint32Array(length));
+    this.#attributeType = grown(this.#attributeType, new Uint8Array(length));
+    this.#attributeData = grown(this.#attributeData, new Float64Array(length));
+  }
+
+  #grow(): void {
+    const length = grownLength(this.#capacity);
+    this.#capacity = length;
+    for (const name of U32_COLUMNS) this.columns[name] = grown(this.columns[name], new Uint32Array(length));
+    for (const name of U8_COLUMNS) this.columns[name] = grown(this.columns[name], new Uint8Array(length));
+    this.#attributeOffset = grown(this.#attributeOffset, new Uint32Array(length + 1));
+  }
+}
+
+type U32Column = (typeof U32_COLUMNS)[number];
+const U32_COLUMNS = [
+  'trace',
+  'spanHi',
+  'spanLo',
+  'parentHi',
+  'parentLo',
+  'name',
+  'startSec',
+  'startNs',
+  'endSec',
+  'endNs',
+  'resource',
+  'scope',
+  'traceState',
+  'statusMessage',
+] as const;
+
+type U8Column = (typeof U8_COLUMNS)[number];
+const U8_COLUMNS = ['kind', 'status', 'flags'] as const;
+
+const NONE = [] as const;
+const HEX16 = /^[0-9a-f]{16}$/;
+const NS = 1_000_000_000n;
+
+function setTime(unixNano: bigint, sec: Uint32Array, ns: Uint32Array, row: number): void {
+  sec[row] = Number(unixNano / NS);
+  ns[row] = Number(unixNano % NS);
+}
+
+function toResource(attributes: Attributes): Resource {
+  const text = (key: string): string => {
+    const value = attributes.get(key);
+    return value === undefined || value === null || typeof value === 'object' ? '' : String(value);
+  };
+  const id = text('service.instance.id');
+  const host = text('host.name') || text('host.id');
+  const pid = text('process.pid');
+  return {
+    service: text('service.name') || 'unknown_service',
+    instance: id || (host || pid ? `${host}:${pid}` : ''),
+    hasInstanceId: id !== '',
+    attributes,
+  };
+}
+
+function stableKey(attributes: Attributes): string {
+  return encodeValue([...attributes].sort(([a], [b]) => (a < b ? -1 : 1)) as unknown as AttributeValue);
+}
+
+/** Removes the entries that point at or beyond an index; they are the last ones put in. */
+function dropFrom(ids: Map<string, number>, index: number): void {
+  for (const [key, value] of ids) if (value >= index) ids.delete(key);
+}
+
+/** Small tables double; large ones grow by half, for memory is what limits them. */
+function grownLength(length: number): number {
+  return length < 1 << 20 ? length * 2 : Math.ceil(length * 1.5);
+}
+
+function grown<T extends Uint32Array | Uint8Array | Float64Array>(column: T, bigger: T): T {
+  bigger.set(column as never);
+  return bigger;
+}

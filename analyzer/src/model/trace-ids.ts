@@ -1,0 +1,97 @@
+/** Trace ids by index of first appearance: 128-bit ids as four numbers, opaque ones as text. */
+export class TraceIds {
+  #words = new Uint32Array(1024 * 4);
+  /** Open addressing over index + 1; 0 is free. */
+  #slots = new Uint32Array(4096);
+  #length = 0;
+  readonly #opaque = new Map<string, number>();
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** @returns the index of an id in canonical text. */
+  ofText(id: string): number {
+    if (HEX32.test(id)) {
+      const word = (i: number) => Number.parseInt(id.slice(i * 8, i * 8 + 8), 16);
+      return this.of(word(0), word(1), word(2), word(3));
+    }
+    let index = this.#opaque.get(id);
+    if (index === undefined) {
+      index = this.#append(0, 0, 0, 0);
+      this.#opaque.set(id, index);
+    }
+    return index;
+  }
+
+  /** @returns the index of an id given as its four 32-bit words, the highest first. */
+  of(a: number, b: number, c: number, d: number): number {
+    const mask = this.#slots.length - 1;
+    const words = this.#words;
+    let slot = hashOf(a, b, c, d) & mask;
+    for (let entry = this.#slots[slot]; entry !== 0; entry = this.#slots[slot]) {
+      const at = (entry - 1) * 4;
+      if (words[at + 3] === d && words[at + 2] === c && words[at + 1] === b && words[at] === a)
+        return entry - 1;
+      slot = (slot + 1) & mask;
+    }
+    this.#slots[slot] = this.#length + 1;
+    const index = this.#append(a, b, c, d);
+    if (this.#length * 2 > this.#slots.length) this.#rehash(this.#slots.length * 2);
+    return index;
+  }
+
+  /** Forgets every id of this index and above. */
+  truncate(length: number): void {
+    if (length === this.#length) return;
+    this.#length = length;
+    for (const [id, index] of this.#opaque) if (index >= length) this.#opaque.delete(id);
+    this.#rehash(this.#slots.length);
+  }
+
+  /** @returns all ids as canonical text, by index. */
+  texts(): string[] {
+    const texts = new Array<string>(this.#length);
+    for (let i = 0; i < this.#length; i++) {
+      const words = this.#words.subarray(i * 4, i * 4 + 4);
+      texts[i] = Array.from(words, (word) => word.toString(16).padStart(8, '0')).join('');
+    }
+    for (const [id, index] of this.#opaque) texts[index] = id;
+    return texts;
+  }
+
+  #append(a: number, b: number, c: number, d: number): number {
+    const index = this.#length++;
+    if (index * 4 === this.#words.length) {
+      const bigger = new Uint32Array(this.#words.length * 2);
+      bigger.set(this.#words);
+      this.#words = bigger;
+    }
+    this.#words.set([a, b, c, d], index * 4);
+    return index;
+  }
+
+  #rehash(slots: number): void {
+    const opaque = new Set(this.#opaque.values());
+    this.#slots = new Uint32Array(slots);
+    const mask = slots - 1;
+    for (let i = 0; i < this.#length; i++) {
+      if (opaque.has(i)) continue;
+      const at = i * 4;
+      let slot =
+        hashOf(this.#words[at], this.#words[at + 1], this.#words[at + 2], this.#words[at + 3]) & mask;
+      while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
+      this.#slots[slot] = i + 1;
+    }
+  }
+}
+
+const HEX32 = /^[0-9a-f]{32}$/;
+
+/** Random ids need no more than this; ids counted up from 1 are spread by the multiplications. */
+function hashOf(a: number, b: number, c: number, d: number): number {
+  let hash = Math.imul(d ^ Math.imul(c, 0x85ebca6b), 0x9e3779b1);
+  hash = Math.imul(hash ^ b ^ (hash >>> 15), 0x85ebca6b);
+  hash = Math.imul(hash ^ a ^ (hash >>> 13), 0xc2b2ae35);
+  return hash ^ (hash >>> 16);
+}
