@@ -19,7 +19,7 @@ const HELP = `bench:verdict [options]
   --family NAME   only ${FAMILIES.join(' | ')}
   --shape NAME    only ${SHAPES.join(' | ')}
   --variants A,B  of ${VARIANTS.map((v) => v.name).join(', ')} (default: all; all but full on every --stride th service)
-  --stride N      default 5
+  --stride N      default 7
   --only SEED     one service, all variants, with the tables of the answer
   --whatif        also measure and ask what-if changes on every --stride th service (default on; --no-whatif: off)
   --json FILE     all scores as JSON
@@ -33,7 +33,7 @@ const { values: flags } = parseArgs({
     family: { type: 'string' },
     shape: { type: 'string' },
     variants: { type: 'string' },
-    stride: { type: 'string', default: '5' },
+    stride: { type: 'string', default: '7' },
     only: { type: 'string' },
     whatif: { type: 'boolean', default: true },
     json: { type: 'string' },
@@ -43,7 +43,7 @@ const { values: flags } = parseArgs({
 });
 
 /** Requests of each run that measures a sustained rate. */
-const TRUTH_REQUESTS = 4000;
+const TRUTH_REQUESTS = 3000;
 
 function pickVariants(): readonly Variant[] {
   if (flags.variants === undefined) return VARIANTS;

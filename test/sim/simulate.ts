@@ -138,7 +138,15 @@ class Simulation {
   readonly #requests: SimRequest[] = [];
   readonly #pending = new Map<number, { task: Task; root: number }[]>();
   readonly #stepStartsNs: number[] = [0];
-  readonly #index = new Map<string, number>();
+  /** Numbers of the queues in the statistics. */
+  readonly #queues: {
+    readonly loop: number;
+    readonly admission: number;
+    readonly pool: number[];
+    readonly connect: number[];
+    readonly lock: number[];
+    readonly server: number[];
+  };
   readonly #names: {
     readonly pool: string[];
     readonly connect: string[];
@@ -155,9 +163,6 @@ class Simulation {
     let at = 0;
     for (const step of scenario.load.steps) this.#stepStartsNs.push((at += step.durationNs));
     const queues = queuesOf(scenario);
-    queues.forEach((queue, i) => {
-      this.#index.set(queue.resource, i);
-    });
     this.#stats = new QueueStats(queues, scenario.load.steps.length);
     this.#servers = scenario.servers.map((server) => new Servers(server.capacity));
     this.#rows = scenario.locks.map(() => new Map());
@@ -166,6 +171,15 @@ class Simulation {
       connect: scenario.pools.map((_, i) => connectResource(scenario, i)),
       lock: scenario.locks.map((_, i) => lockResource(scenario, i)),
       server: scenario.servers.map((_, i) => serverResource(scenario, i)),
+    };
+    const numberOf = (resource: string): number => queues.findIndex((queue) => queue.resource === resource);
+    this.#queues = {
+      loop: numberOf(EVENT_LOOP),
+      admission: numberOf(ADMISSION),
+      pool: this.#names.pool.map(numberOf),
+      connect: this.#names.connect.map(numberOf),
+      lock: this.#names.lock.map(numberOf),
+      server: this.#names.server.map(numberOf),
     };
     this.#replicas = scenario.replicas.map((_, index) => ({
       index,
@@ -228,7 +242,7 @@ class Simulation {
       run: () => {
         const length = draw(random, pauses.length);
         const start = replica.loop.enter(this.#events.now, length + AFTER_PAUSE_NS);
-        this.#stats.addBusy(this.#queue(EVENT_LOOP), length);
+        this.#stats.addBusy(this.#queues.loop, length);
         if (this.#log) {
           const span = this.#log.open(null, -1, 'pause', replica.index, start, EVENT_LOOP);
           span.endNs = start + length;
@@ -236,10 +250,6 @@ class Simulation {
         if (this.#events.now < end || this.#inFlight > 0) this.#schedulePause(replica, n + 1, end);
       },
     });
-  }
-
-  #queue(resource: string): number {
-    return this.#index.get(resource) as number;
   }
 
   #arrive(step: number): number {
@@ -320,7 +330,7 @@ class Simulation {
       request.root.failed = request.outcome !== 'success';
     }
     if (admitted && replica.admission) {
-      this.#stats.addHold(this.#queue(ADMISSION), request.step, now - admitted.grantedNs);
+      this.#stats.addHold(this.#queues.admission, request.step, now - admitted.grantedNs);
       if (admitted.wait) admitted.wait.holdNs = now - admitted.wait.endNs;
       replica.admission.release();
     }
@@ -334,7 +344,7 @@ class Simulation {
     const { admission } = this.#scenario;
     const slots = context.replica.admission;
     if (!admission || !slots) return null;
-    const queue = this.#queue(ADMISSION);
+    const queue = this.#queues.admission;
     const now = this.#events.now;
     const span = this.#openWait(context, 'admission', ADMISSION, slots);
     if (slots.tryTake()) {
@@ -408,8 +418,8 @@ class Simulation {
     const ns = draw(context.random, cost);
     const start = context.replica.loop.enter(now, ns);
     const end = start + ns;
-    this.#stats.addWait(this.#queue(EVENT_LOOP), context.request.step, start - now);
-    this.#stats.addHold(this.#queue(EVENT_LOOP), context.request.step, ns);
+    this.#stats.addWait(this.#queues.loop, context.request.step, start - now);
+    this.#stats.addHold(this.#queues.loop, context.request.step, ns);
     if (this.#log) {
       const { request, replica } = context;
       if (start > now) {
@@ -446,7 +456,7 @@ class Simulation {
     const { pools, cpu } = this.#scenario;
     const pool = pools[step.pool];
     const { slots, idle } = context.replica.pools[step.pool];
-    const queue = this.#queue(this.#names.pool[step.pool]);
+    const queue = this.#queues.pool[step.pool];
     const acquire = this.#openWrapper(context, 'acquire', step.pool);
     const wait = this.#openWait(context, 'pool', this.#names.pool[step.pool], slots, acquire);
     const waiting: Context = acquire ? { ...context, parent: acquire } : context;
@@ -502,7 +512,7 @@ class Simulation {
   *#connect(context: Context, poolIndex: number): Program {
     const pool = this.#scenario.pools[poolIndex];
     const connections = context.replica.pools[poolIndex];
-    const queue = this.#queue(this.#names.connect[poolIndex]);
+    const queue = this.#queues.connect[poolIndex];
     const now = this.#events.now;
     const ns = this.#cost(context, pool.handshake);
     const start = connections.gate.enter(now, ns);
@@ -573,7 +583,7 @@ class Simulation {
     const busy = slowdownPerCall > 0 ? this.#servers[server].busy(now) : 0;
     const ns = Math.round(this.#cost(context, cost) * (1 + slowdownPerCall * busy));
     const start = this.#servers[server].enter(now, ns);
-    const queue = this.#queue(this.#names.server[server]);
+    const queue = this.#queues.server[server];
     this.#stats.addWait(queue, context.request.step, Math.min(start, giveUpNs) - now);
     this.#stats.addHold(queue, context.request.step, ns);
     return start + ns;
@@ -595,7 +605,7 @@ class Simulation {
       row = { slots: new Slots(this.#events, this.#scenario.locks[lock].capacity), holders: new Set() };
       this.#rows[lock].set(key, row);
     }
-    const queue = this.#queue(this.#names.lock[lock]);
+    const queue = this.#queues.lock[lock];
     const since = this.#events.now;
     const wait = this.#openWait(context, 'lock', this.#names.lock[lock], row.slots, statement);
     if (wait) {

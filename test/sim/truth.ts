@@ -51,8 +51,8 @@ export interface TruthOptions {
 }
 
 const RELIEF = 1.5;
-/** Queues that could only saturate at this multiple of the lowest rate are not tried. */
-const HOPELESS = 3.5;
+/** Queues that could only saturate at this multiple of the lowest rate are not tried, but for the loop all pass through. */
+const HOPELESS = 3;
 /** A relief this close to the best (share of it, or in elasticity) is as good an answer. */
 const NEAR_SHARE = 0.5;
 const NEAR_ELASTICITY = 0.08;
@@ -69,7 +69,10 @@ export function reliefs(scenario: Scenario, requests: number, collapses: boolean
   const rates = demands(scenario);
   const lowest = Math.min(...rates.map((demand) => demand.saturatesAtPerSecond));
   return rates
-    .filter((demand) => demand.saturatesAtPerSecond < HOPELESS * lowest)
+    .filter(({ queue, saturatesAtPerSecond }) => {
+      const limit = queue.kind === 'eventloop' ? 2 * HOPELESS : HOPELESS;
+      return saturatesAtPerSecond < limit * lowest;
+    })
     .map(({ queue }) => {
       const relieved = relieve(scenario, queue, RELIEF);
       const rate = sustainedRate(relieved.scenario, { requests, collapses });

@@ -27,7 +27,10 @@ export function accuracyTables(scores: readonly Score[]): string {
   };
   const by = (list: readonly Score[], key: (s: Score) => string): [string, Score[]][] =>
     [...Map.groupBy(list, key)].sort(([a], [b]) => (a < b ? -1 : 1));
-  ladder('overall', [['all spans, load plan', full]]);
+  ladder('overall', [
+    ['all spans, load plan', full],
+    ['… demand constant, open loop', full.filter(isSteady)],
+  ]);
   if (full.length > 0) parts.push(baselineTable(full));
   ladder(
     'by true queue',
@@ -52,9 +55,34 @@ export function accuracyTables(scores: readonly Score[]): string {
   if (plain.length > 0) {
     ladder('same seeds as no-plan', [['full', full.filter((s) => plain.includes(s.seed))]]);
   }
-  parts.push(headroomTable(scores), whatIfTable(scores.flatMap((s) => s.whatIf)), confidenceTable(scores));
+  parts.push(
+    headroomTable(scores),
+    whatIfTable(scores.flatMap((s) => s.whatIf)),
+    findingsTable(full),
+    confidenceTable(scores),
+  );
   parts.push(speed(scores));
   return parts.filter((part) => part !== '').join('\n\n');
+}
+
+/** Shapes whose demand depends on nothing and whose arrivals do not wait for answers: what the laws assume. */
+const STEADY = ['plain', 'replicas', 'loss', 'idle'];
+
+function isSteady(s: Score): boolean {
+  return STEADY.includes(s.shape);
+}
+
+/** What is said of shapes that need a word of their own, next to how often it is said where it does not apply. */
+function findingsTable(full: readonly Score[]): string {
+  const rows = [...Map.groupBy(full, (s) => s.shape)].map(([shape, group]) => {
+    const counts = new Map<string, number>();
+    for (const s of group) for (const id of new Set(s.findings)) counts.set(id, (counts.get(id) ?? 0) + 1);
+    const list = [...counts].sort((a, b) => b[1] - a[1]).map(([id, n]) => `${id} ${n}`);
+    return [shape, String(group.length), list.join(', ')];
+  });
+  return rows.some((row) => row[2] !== '')
+    ? table(['findings by shape', 'n', 'finding and services'], rows)
+    : '';
 }
 
 function accuracy(group: readonly Score[]): string[] {

@@ -50,19 +50,19 @@ export const VARIANTS: readonly Variant[] = [
   {
     name: 'head',
     says: '10 % head sampling, tracestate',
-    requests: 12_000,
+    requests: 8_000,
     options: full({ sampling: { kind: 'head', rate: 0.1 } }),
   },
   {
     name: 'tail',
     says: 'slowest 10 % and 10 % of the rest, tracestate',
-    requests: 6_000,
+    requests: 5_000,
     options: full({ sampling: { kind: 'tail', rate: 0.1, slowShare: 0.1, stated: true } }),
   },
   {
     name: 'tail-blind',
     says: 'the same without tracestate',
-    requests: 6_000,
+    requests: 5_000,
     options: full({ sampling: { kind: 'tail', rate: 0.1, slowShare: 0.1, stated: false } }),
   },
   {

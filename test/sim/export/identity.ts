@@ -8,12 +8,31 @@ const word = (random: Random): string =>
     .toString(16)
     .padStart(8, '0');
 
+/** Ids of one run, each made once. */
+export class Identities {
+  readonly #seed: number;
+  readonly #traces: string[] = [];
+  readonly #spans: string[] = [];
+
+  constructor(seed: number) {
+    this.#seed = seed;
+  }
+
+  trace(trace: number): string {
+    return (this.#traces[trace] ??= traceIdOf(this.#seed, trace));
+  }
+
+  span(id: number): string {
+    return (this.#spans[id] ??= spanIdOf(this.#seed, id));
+  }
+}
+
 export function traceIdOf(seed: number, trace: number): string {
   const random = new Random(seed, 12, trace);
   return word(random) + word(random) + word(random) + word(random);
 }
 
-export function spanIdOf(seed: number, id: number): string {
+function spanIdOf(seed: number, id: number): string {
   const random = new Random(seed, 13, id);
   return word(random) + word(random);
 }

@@ -9,7 +9,7 @@ import { SpanTableBuilder } from '../../../analyzer/src/model/span-table.ts';
 import type { Run } from '../simulate.ts';
 import { stamp } from './clock.ts';
 import { EPOCH_NS } from './epoch.ts';
-import { resourceAttributes, spanIdOf, traceIdOf } from './identity.ts';
+import { Identities, resourceAttributes } from './identity.ts';
 import { loadPlanOf } from './load-plan.ts';
 import { renderSpans } from './render.ts';
 import { sample } from './sample.ts';
@@ -29,15 +29,16 @@ const linkAttributes = new Map<string, AttributeValue>([
 export function toInput(run: Run, options: ExportOptions): Input {
   const { scenario } = run;
   const builder = new SpanTableBuilder();
+  const ids = new Identities(scenario.seed);
   const resources = scenario.replicas.map((_, i) =>
     builder.resource(new Map(resourceAttributes(scenario, i))),
   );
   const spans = exportSpans(run, options);
   for (const span of spans) {
     builder.add({
-      traceId: traceIdOf(scenario.seed, span.trace),
-      spanId: spanIdOf(scenario.seed, span.id),
-      parentSpanId: span.parent < 0 ? '' : spanIdOf(scenario.seed, span.parent),
+      traceId: ids.trace(span.trace),
+      spanId: ids.span(span.id),
+      parentSpanId: span.parent < 0 ? '' : ids.span(span.parent),
       followsFrom: false,
       shared: false,
       name: span.name,
@@ -51,8 +52,8 @@ export function toInput(run: Run, options: ExportOptions): Input {
       scope: builder.scope(span.scope, '1.0.0'),
       attributes: span.attributes,
       links: span.blockedBy.map(({ trace, id }) => ({
-        traceId: traceIdOf(scenario.seed, trace),
-        spanId: spanIdOf(scenario.seed, id),
+        traceId: ids.trace(trace),
+        spanId: ids.span(id),
         traceState: '',
         attributes: linkAttributes,
       })),
@@ -78,11 +79,12 @@ const BATCH = 512;
 export async function writeOtlp(run: Run, options: ExportOptions, directory: string): Promise<void> {
   mkdirSync(directory, { recursive: true });
   const { scenario } = run;
+  const ids = new Identities(scenario.seed);
   const out = createWriteStream(join(directory, 'traces.jsonl'));
   const batches = scenario.replicas.map((): ExportSpan[] => []);
   const flush = async (replica: number): Promise<void> => {
     const spans = batches[replica].splice(0);
-    if (spans.length > 0 && !out.write(`${JSON.stringify(requestOf(run, replica, spans))}\n`)) {
+    if (spans.length > 0 && !out.write(`${JSON.stringify(requestOf(run, replica, spans, ids))}\n`)) {
       await once(out, 'drain');
     }
   };
@@ -99,8 +101,12 @@ export async function writeOtlp(run: Run, options: ExportOptions, directory: str
 }
 
 /** One ExportTraceServiceRequest: the spans of one process, grouped by scope. */
-function requestOf({ scenario }: Run, replica: number, spans: readonly ExportSpan[]): unknown {
-  const { seed } = scenario;
+function requestOf(
+  { scenario }: Run,
+  replica: number,
+  spans: readonly ExportSpan[],
+  ids: Identities,
+): unknown {
   const byScope = Map.groupBy(spans, (span) => span.scope);
   return {
     resourceSpans: [
@@ -109,9 +115,9 @@ function requestOf({ scenario }: Run, replica: number, spans: readonly ExportSpa
         scopeSpans: [...byScope].map(([name, group]) => ({
           scope: { name, version: '1.0.0' },
           spans: group.map((span) => ({
-            traceId: traceIdOf(seed, span.trace),
-            spanId: spanIdOf(seed, span.id),
-            ...(span.parent < 0 ? {} : { parentSpanId: spanIdOf(seed, span.parent) }),
+            traceId: ids.trace(span.trace),
+            spanId: ids.span(span.id),
+            ...(span.parent < 0 ? {} : { parentSpanId: ids.span(span.parent) }),
             ...(span.traceState === '' ? {} : { traceState: span.traceState }),
             name: span.name,
             kind: span.kind,
@@ -119,8 +125,8 @@ function requestOf({ scenario }: Run, replica: number, spans: readonly ExportSpa
             endTimeUnixNano: String(EPOCH_NS + BigInt(span.endNs)),
             attributes: keyValues([...span.attributes]),
             links: span.blockedBy.map(({ trace, id }) => ({
-              traceId: traceIdOf(seed, trace),
-              spanId: spanIdOf(seed, id),
+              traceId: ids.trace(trace),
+              spanId: ids.span(id),
               attributes: keyValues([...linkAttributes]),
             })),
             status: span.failed ? { code: STATUS.error } : {},
