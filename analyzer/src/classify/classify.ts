@@ -11,6 +11,7 @@ import { attributeById, type SpanTable } from '../model/span-table.ts';
 import { type Forest, STATE } from '../tree/types.ts';
 import { destinationReader, KNOWN_NAMES, type KnownName, peerReader } from './known-names.ts';
 import type { Rules } from './rules.ts';
+import { supersededRows } from './superseded.ts';
 import type { Classes, SegmentName } from './types.ts';
 
 const INDEX = new Map<string, number>(SEGMENTS.map((name, i) => [name, i]));
@@ -31,7 +32,8 @@ export function isWait(segment: number): boolean {
  * Says of every span what the time it owns means; the first that matches wins:
  * 1. attribute `waitfall.segment`;
  * 2. the user's rules, in their order;
- * 3. known names of other instrumentations ({@link KNOWN_NAMES});
+ * 3. known names of other instrumentations ({@link KNOWN_NAMES}); where the same wait is also stated by a span of its own
+ *    ({@link supersededRows}), what is left of such a span is `unaccounted`;
  * 4. CLIENT: `network` when it has a SERVER child, else `downstream`; resource `server.address[:port]`, else the peer
  *    service;
  * 5. PRODUCER, CONSUMER: `messaging`;
@@ -64,6 +66,18 @@ export function classify(table: SpanTable, forest: Forest, rules?: Rules): Class
   const destination = destinationReader(table);
   const servedBy = clientsWithServer(forest);
   const outcome = outcomeReader(table);
+  const superseded = supersededRows(
+    table,
+    forest,
+    (row) => {
+      const name = known.get(table.name[row]);
+      return name === undefined || stated(row).segment >= 0 ? -1 : segmentIndex(name.segment);
+    },
+    (row) => {
+      const { segment } = stated(row);
+      return isWait(segment) ? segment : -1;
+    },
+  );
   for (let row = 0; row < table.length; row++) {
     if (forest.state[row] === STATE.dropped) continue;
     const own = stated(row);
@@ -76,6 +90,7 @@ export function classify(table: SpanTable, forest: Forest, rules?: Rules): Class
       const rule = ruled?.(row);
       const name = rule === undefined ? known.get(table.name[row]) : undefined;
       if (rule !== undefined) set(row, segmentIndex(rule.segment), rule.resource || own.resource);
+      else if (superseded.has(row)) set(row, segmentIndex('unaccounted'), '');
       else if (name !== undefined) set(row, segmentIndex(name.segment), name.resource(peer(row)));
       else byKind(row, own.resource);
     }

@@ -97,6 +97,58 @@ test('pg-pool.connect less its pg.connect child is the wait for a slot', () => {
   );
 });
 
+test('a wait that is also stated by a span of its own is not counted twice', () => {
+  const stated = (segment: string, resource: string) => ({
+    attributes: { 'waitfall.segment': segment, 'waitfall.resource': resource },
+  });
+  const spans: TestSpan[] = [
+    root,
+    child('2', { name: 'pg-pool.connect', kind: 'client', start: 10, end: 50 }),
+    child('3', {
+      parent: '2',
+      name: 'wait_for pg-pool:a',
+      start: 10,
+      end: 20,
+      ...stated('pool_wait', 'pg-pool:a'),
+    }),
+    child('4', { parent: '2', name: 'pg.connect', kind: 'client', start: 22, end: 45 }),
+    child('5', {
+      parent: '2',
+      name: 'wait_for connect:a',
+      start: 20,
+      end: 46,
+      ...stated('connection_wait', 'connect:a'),
+    }),
+  ];
+  assert.deepEqual(classesOf(spans), {
+    root: 'unaccounted -',
+    'pg-pool.connect': 'unaccounted -',
+    'wait_for pg-pool:a': 'pool_wait pg-pool:a',
+    'pg.connect': 'unaccounted -',
+    'wait_for connect:a': 'connection_wait connect:a',
+  });
+});
+
+test('a stated wait beside it supersedes only the acquisition it overlaps, in the same service', () => {
+  const wait = { 'waitfall.segment': 'pool_wait', 'waitfall.resource': 'pg-pool:a' };
+  const spans: TestSpan[] = [
+    root,
+    child('2', { name: 'wait', start: 12, end: 12, attributes: wait }),
+    child('3', { name: 'pg-pool.connect', kind: 'client', start: 10, end: 20 }),
+    child('4', { name: 'pg.pool.acquire', kind: 'client', start: 30, end: 40 }),
+    child('5', { name: 'mysql2.pool.acquire', kind: 'client', start: 10, end: 20, service: 'other' }),
+    child('6', { name: 'tcp.connect', kind: 'client', start: 10, end: 20 }),
+  ];
+  assert.deepEqual(classesOf(spans), {
+    root: 'unaccounted -',
+    wait: 'pool_wait pg-pool:a',
+    'pg-pool.connect': 'unaccounted -',
+    'pg.pool.acquire': 'pool_wait pg-pool:unknown',
+    'mysql2.pool.acquire': 'pool_wait mysql2-pool:unknown',
+    'tcp.connect': 'connection_wait connect:unknown',
+  });
+});
+
 test('a client span names the server it calls: address and port, address, older names, peer service', () => {
   const peers: TestSpan['attributes'][] = [
     { 'server.address': 'db', 'server.port': 5432 },
