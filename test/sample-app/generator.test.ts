@@ -98,6 +98,33 @@ test('closed model: no more requests are open than there are users', async () =>
   assert.ok(result.succeeded > 3 && result.succeeded <= 60, `${result.succeeded}`);
 });
 
+test('a request that timed out is sent again, up to the number of attempts', async () => {
+  let seen = 0;
+  const target = await serve((_request, response) => {
+    if (++seen % 3 === 0) response.end('ok');
+  });
+  const path = join(directory, 'traces-repeated.jsonl');
+  const spans = await ClientSpanWriter.open(path, target, true);
+  const load = await offer(target, { timeoutMs: 50, attempts: 3, steps: [step(4, 0.25)] }, spans);
+  await spans.close();
+  const { planned, succeeded, attempts, latencyFromPlannedNs } = load.steps[0]!;
+  assert.deepEqual([planned, succeeded, attempts], [1, 1, 3]);
+  assert.ok(latencyFromPlannedNs.p50! >= 99e6, 'both lost attempts are in it');
+  // biome-ignore lint/suspicious/noExplicitAny: the text is what is tested
+  const all: any[] = JSON.parse(readFileSync(path, 'utf8')).resourceSpans[0].scopeSpans[0].spans;
+  const root = all.find((span) => span.parentSpanId === undefined);
+  const sent = all.filter((span) => span.kind === 3);
+  assert.equal(root.kind, 1);
+  assert.deepEqual(
+    sent.map((span) => [span.parentSpanId, span.status.code]),
+    [
+      [root.spanId, 2],
+      [root.spanId, 2],
+      [root.spanId, undefined],
+    ],
+  );
+});
+
 test('nobody listens: the transport failed, and nothing is thrown', async () => {
   const target = await serve(() => {});
   const server = servers.pop()!;
@@ -132,7 +159,7 @@ test('client spans: OTLP lines, one root a request that begins with its generato
     response.end('ok');
   });
   const path = join(directory, 'traces-load.jsonl');
-  const spans = await ClientSpanWriter.open(path, target);
+  const spans = await ClientSpanWriter.open(path, target, false);
   await offer(
     target,
     {

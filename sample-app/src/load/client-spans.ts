@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { ATTR_RESOURCE, ATTR_SEGMENT, SCOPE_NAME, waitSpanName } from '@waitfall/instrumentation/conventions';
@@ -12,11 +13,14 @@ const STATUS_ERROR = 2;
 /** The resource that a planned arrival waits for until it is sent. */
 const GENERATOR = 'load-generator';
 
-/** Moments of one request at the client, epoch ns. */
-export interface ClientTimes {
-  readonly plannedNs: bigint;
+/** One sending of a request, epoch ns. */
+export interface Attempt {
+  /** Id of the CLIENT span that the service saw as its parent. */
+  readonly spanId: string;
   readonly sentNs: bigint;
   readonly endNs: bigint;
+  readonly outcome: Outcome;
+  readonly status: number | null;
 }
 
 /**
@@ -26,61 +30,79 @@ export interface ClientTimes {
 export class ClientSpanWriter {
   readonly #file: FileHandle;
   readonly #target: URL;
+  readonly #repeats: boolean;
   #spans: object[] = [];
   #written: Promise<unknown> = Promise.resolve();
 
-  private constructor(file: FileHandle, target: URL) {
+  private constructor(file: FileHandle, target: URL, repeats: boolean) {
     this.#file = file;
     this.#target = target;
+    this.#repeats = repeats;
   }
 
-  static async open(path: string, target: URL): Promise<ClientSpanWriter> {
-    return new ClientSpanWriter(await open(path, 'a'), target);
+  /** @param repeats requests may be sent more than once. */
+  static async open(path: string, target: URL, repeats: boolean): Promise<ClientSpanWriter> {
+    return new ClientSpanWriter(await open(path, 'a'), target, repeats);
   }
 
-  write(
-    ids: { readonly traceId: string; readonly spanId: string; readonly waitSpanId: string },
-    request: PreparedRequest,
-    times: ClientTimes,
-    outcome: Outcome,
-    status: number | null,
-  ): void {
-    const { traceId, spanId, waitSpanId } = ids;
-    const route = request.class.route ?? request.class.path;
-    const attributes = [
-      text('http.request.method', request.class.method),
-      text('http.route', route),
-      text('url.path', request.path),
-      text('server.address', this.#target.hostname),
-      number('server.port', Number(this.#target.port || 80)),
-      text('load.request', request.class.name),
-      text('load.outcome', outcome),
-    ];
-    if (status !== null) attributes.push(number('http.response.status_code', status));
-    if (outcome !== 'succeeded') attributes.push(text('error.type', errorType(outcome, status)));
-    this.#spans.push({
+  /** Writes one request. Where it may be sent more than once, each sending is a CLIENT span under its root. */
+  write(traceId: string, request: PreparedRequest, plannedNs: bigint, attempts: readonly Attempt[]): void {
+    const first = attempts[0]!;
+    const last = attempts.at(-1)!;
+    const rootId = this.#repeats ? randomBytes(8).toString('hex') : first.spanId;
+    const name = `${request.class.method} ${request.class.route ?? request.class.path}`;
+    this.#add({
       traceId,
-      spanId,
-      name: `${request.class.method} ${route}`,
-      kind: KIND_CLIENT,
-      startTimeUnixNano: String(times.plannedNs),
-      endTimeUnixNano: String(times.endNs),
-      attributes,
-      status: outcome === 'succeeded' ? {} : { code: STATUS_ERROR },
+      spanId: rootId,
+      name,
+      kind: this.#repeats ? KIND_INTERNAL : KIND_CLIENT,
+      ...times(plannedNs, last.endNs),
+      attributes: [...this.#attributes(request, last), text('load.request', request.class.name)],
+      status: statusOf(last),
     });
-    if (times.sentNs > times.plannedNs) {
-      this.#spans.push({
+    if (first.sentNs > plannedNs) {
+      this.#add({
         traceId,
-        spanId: waitSpanId,
-        parentSpanId: spanId,
+        spanId: randomBytes(8).toString('hex'),
+        parentSpanId: rootId,
         name: waitSpanName(GENERATOR),
         kind: KIND_INTERNAL,
-        startTimeUnixNano: String(times.plannedNs),
-        endTimeUnixNano: String(times.sentNs),
+        ...times(plannedNs, first.sentNs),
         attributes: [text(ATTR_SEGMENT, 'generator_wait'), text(ATTR_RESOURCE, GENERATOR)],
         status: {},
       });
     }
+    if (!this.#repeats) return;
+    for (const [index, attempt] of attempts.entries()) {
+      this.#add({
+        traceId,
+        spanId: attempt.spanId,
+        parentSpanId: rootId,
+        name,
+        kind: KIND_CLIENT,
+        ...times(attempt.sentNs, attempt.endNs),
+        attributes: [...this.#attributes(request, attempt), number('http.request.resend_count', index)],
+        status: statusOf(attempt),
+      });
+    }
+  }
+
+  #attributes(request: PreparedRequest, { outcome, status }: Attempt): object[] {
+    const attributes = [
+      text('http.request.method', request.class.method),
+      text('http.route', request.class.route ?? request.class.path),
+      text('url.path', request.path),
+      text('server.address', this.#target.hostname),
+      number('server.port', Number(this.#target.port || 80)),
+      text('load.outcome', outcome),
+    ];
+    if (status !== null) attributes.push(number('http.response.status_code', status));
+    if (outcome !== 'succeeded') attributes.push(text('error.type', errorType(outcome, status)));
+    return attributes;
+  }
+
+  #add(span: object): void {
+    this.#spans.push(span);
     if (this.#spans.length >= BATCH) this.#flush();
   }
 
@@ -105,6 +127,14 @@ export class ClientSpanWriter {
     await this.#written;
     await this.#file.close();
   }
+}
+
+function times(startNs: bigint, endNs: bigint): object {
+  return { startTimeUnixNano: String(startNs), endTimeUnixNano: String(endNs) };
+}
+
+function statusOf({ outcome }: Attempt): object {
+  return outcome === 'succeeded' ? {} : { code: STATUS_ERROR };
 }
 
 function errorType(outcome: Outcome, status: number | null): string {

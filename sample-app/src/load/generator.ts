@@ -3,9 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { unixNano } from '../machine/clock.ts';
 import { CpuMeter, runDelayNs } from '../machine/cpu.ts';
 import { arrivalOffsets } from './arrivals.ts';
-import { HttpClient } from './client.ts';
-import type { ClientSpanWriter } from './client-spans.ts';
+import { type Answer, HttpClient } from './client.ts';
+import type { Attempt, ClientSpanWriter } from './client-spans.ts';
 import type { LoadManifest, Step } from './manifest.ts';
+import type { Outcome } from './outcome.ts';
 import { seededRandom } from './random.ts';
 import { type PreparedRequest, RequestMix } from './requests.ts';
 import { StepRecorder, type StepResult } from './step-recorder.ts';
@@ -198,8 +199,9 @@ export class Generator {
       while (unixNano() < endNs && !this.#interrupted) {
         const request = this.#mix.next();
         recorder.plan(request.class.name);
-        await this.#send(recorder, request, unixNano());
-        if (this.#manifest.thinkMs > 0) await sleep(this.#manifest.thinkMs);
+        const outcome = await this.#send(recorder, request, unixNano());
+        const pauseMs = this.#manifest.thinkMs + (outcome === 'rejected' ? this.#manifest.backoffMs : 0);
+        if (pauseMs > 0) await sleep(pauseMs);
       }
     };
     await Promise.all(Array.from({ length: users }, user));
@@ -214,31 +216,39 @@ export class Generator {
     }
   }
 
-  async #send(recorder: StepRecorder, request: PreparedRequest, plannedNs: bigint): Promise<void> {
-    const traceId = randomBytes(16).toString('hex');
-    const spanId = randomBytes(8).toString('hex');
+  async #send(recorder: StepRecorder, request: PreparedRequest, plannedNs: bigint): Promise<Outcome> {
+    const traceId = hexId(16);
     this.#entered++;
     this.#inFlight++;
-    const sentNs = unixNano();
-    recorder.start(Number(sentNs - plannedNs));
-    const answer = await this.#client.send(request, `00-${traceId}-${spanId}-01`);
-    const endNs = unixNano();
+    const attempts: Attempt[] = [];
+    recorder.start(Number(unixNano() - plannedNs));
+    let answer: Answer;
+    do {
+      const spanId = hexId(8);
+      const sentNs = unixNano();
+      answer = await this.#client.send(request, `00-${traceId}-${spanId}-01`);
+      attempts.push({ spanId, sentNs, endNs: unixNano(), outcome: answer.outcome, status: answer.status });
+    } while (
+      answer.outcome === 'timedOut' &&
+      attempts.length < this.#manifest.attempts &&
+      !this.#interrupted
+    );
+    const { endNs, outcome } = attempts.at(-1)!;
     this.#inFlight--;
-    if (answer.outcome === 'succeeded') this.#succeeded++;
-    recorder.end(
-      request.class.name,
-      answer.outcome,
-      Number(endNs - plannedNs),
-      Number(endNs - sentNs),
-      answer.serverQueueMs,
-      answer.serverWorkMs,
-    );
-    this.#options.spans?.write(
-      { traceId, spanId, waitSpanId: randomBytes(8).toString('hex') },
-      request,
-      { plannedNs, sentNs, endNs },
-      answer.outcome,
-      answer.status,
-    );
+    if (outcome === 'succeeded') this.#succeeded++;
+    recorder.end(request.class.name, {
+      outcome,
+      attempts: attempts.length,
+      fromPlannedNs: Number(endNs - plannedNs),
+      fromSentNs: Number(endNs - attempts[0]!.sentNs),
+      serverQueueMs: answer.serverQueueMs,
+      serverWorkMs: answer.serverWorkMs,
+    });
+    this.#options.spans?.write(traceId, request, plannedNs, attempts);
+    return outcome;
   }
+}
+
+function hexId(bytes: number): string {
+  return randomBytes(bytes).toString('hex');
 }

@@ -65,7 +65,7 @@ const print = (line: string) => {
 await mkdir(values.out, { recursive: true });
 const spans = values['no-spans']
   ? undefined
-  : await ClientSpanWriter.open(join(values.out, 'traces-load.jsonl'), target);
+  : await ClientSpanWriter.open(join(values.out, 'traces-load.jsonl'), target, manifest.attempts > 1);
 const generator = new Generator(manifest, {
   target,
   watch,

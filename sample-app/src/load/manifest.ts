@@ -57,6 +57,10 @@ export interface LoadManifest {
   readonly timeoutMs: number;
   /** Closed model: pause of a user after each answer. */
   readonly thinkMs: number;
+  /** Closed model: further pause of a user who was turned away. */
+  readonly backoffMs: number;
+  /** How often a request is sent at most: above 1, an attempt that timed out is sent again at once. */
+  readonly attempts: number;
   readonly steps: readonly Step[];
   readonly requests: readonly RequestClass[];
   readonly objective?: Objective;
@@ -69,6 +73,8 @@ const DEFAULTS = {
   maxInFlight: 4000,
   timeoutMs: 30_000,
   thinkMs: 0,
+  backoffMs: 0,
+  attempts: 1,
 } as const;
 
 /** @returns the manifest with its defaults filled in; throws an error that names the field that is wrong. */
@@ -81,9 +87,10 @@ export function checkManifest(content: unknown, source: string): LoadManifest {
   const { model, arrivals, steps, requests } = manifest;
   if (model !== 'open' && model !== 'closed') fail(`"model" must be open or closed, not ${model}`);
   if (!ARRIVAL_PATTERNS.includes(arrivals)) fail(`"arrivals" must be one of ${ARRIVAL_PATTERNS.join(', ')}`);
-  for (const name of ['seed', 'maxInFlight', 'timeoutMs', 'thinkMs'] as const) {
+  for (const name of ['seed', 'maxInFlight', 'timeoutMs', 'thinkMs', 'backoffMs'] as const) {
     if (!(manifest[name] >= 0)) fail(`"${name}" must be a number of at least 0`);
   }
+  if (!(manifest.attempts >= 1)) fail('"attempts" must be a number of at least 1');
   if (!steps?.length) return fail('"steps" must list at least one step');
   steps.forEach((step, index) => {
     const where = `steps[${index}]`;

@@ -20,6 +20,8 @@ export interface StepResult extends OutcomeCounts {
   readonly started: number;
   /** Planned, but no virtual user was free to start it. */
   readonly dropped: number;
+  /** Sendings of the started requests, repetitions included. */
+  readonly attempts: number;
   /** Answered as they should be while the step lasted, per second, whenever they had arrived. */
   readonly goodputPerSecond: number;
   /** Planned arrival to sending. */
@@ -51,12 +53,24 @@ export interface ClassResult extends OutcomeCounts {
 const noOutcomes = (): Record<Outcome, number> =>
   Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Record<Outcome, number>;
 
+/** What is known of a request once it is over. */
+export interface EndedRequest {
+  readonly outcome: Outcome;
+  readonly attempts: number;
+  readonly fromPlannedNs: number;
+  /** From the first sending. */
+  readonly fromSentNs: number;
+  readonly serverQueueMs: number | null;
+  readonly serverWorkMs: number | null;
+}
+
 /** Collects what happens to the requests of one step. */
 export class StepRecorder {
   readonly step: Step;
   planned = 0;
   started = 0;
   dropped = 0;
+  attempts = 0;
   readonly outcomes = noOutcomes();
   readonly latencyFromPlanned = new LatencyRecorder();
   readonly #latencyFromSent = new LatencyRecorder();
@@ -80,15 +94,10 @@ export class StepRecorder {
     this.#startLag.record(lagNs);
   }
 
-  end(
-    className: string,
-    outcome: Outcome,
-    fromPlannedNs: number,
-    fromSentNs: number,
-    serverQueueMs: number | null,
-    serverWorkMs: number | null,
-  ): void {
+  end(className: string, ended: EndedRequest): void {
+    const { outcome, fromPlannedNs, fromSentNs, serverQueueMs, serverWorkMs } = ended;
     const recorder = this.#class(className);
+    this.attempts += ended.attempts;
     this.outcomes[outcome]++;
     recorder.outcomes[outcome]++;
     if (outcome === 'rejected') this.#rejectedLatency.record(fromSentNs);
@@ -117,6 +126,7 @@ export class StepRecorder {
       planned: this.planned,
       started: this.started,
       dropped: this.dropped,
+      attempts: this.attempts,
       ...this.outcomes,
       goodputPerSecond: succeededMeanwhile / seconds,
       startLagNs: this.#startLag.summary(),
