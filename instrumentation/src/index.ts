@@ -1,3 +1,4 @@
+export { fastifyAdmission, koaAdmission } from './admission/adapters.ts';
 export { type Admission, type AdmissionOptions, admission } from './admission/admission.ts';
 export type { SlotStats } from './admission/slots.ts';
 export * from './conventions.ts';

@@ -7,14 +7,18 @@ import {
 import { SCOPE_NAME } from './conventions.ts';
 import { setMinWaitMs, setTracer } from './core/emit.ts';
 import { loopClock } from './core/loop-clock.ts';
+import { isSupported, type VersionRange } from './core/supported.ts';
 import { VERSION } from './core/version.ts';
 import { warnOnce } from './core/warn.ts';
 import { type ClientSwitch, patchClient } from './pg/patch-client.ts';
 import { type PoolSwitch, patchPool } from './pg/patch-pool.ts';
+import { setHoldWarnMs } from './pg/pool-wait.ts';
 import { type Settings, settingsOf, type WaitfallConfig } from './settings.ts';
 
-const PG_VERSIONS = ['>=8.0.3 <9'];
-const PG_POOL_VERSIONS = ['>=2.0.0 <4'];
+const PG_VERSIONS: VersionRange = { from: [8, 0, 3], below: 9 };
+const PG_POOL_VERSIONS: VersionRange = { from: [2, 0, 0], below: 4 };
+/** The base class would pass over an unknown version in silence; the range is checked here, and said. */
+const ANY = ['*'];
 
 /** What the patches look at on every call; one object, so that enabling and disabling reach them. */
 const active: PoolSwitch & ClientSwitch = {
@@ -56,30 +60,22 @@ export class WaitfallInstrumentation extends InstrumentationBase<WaitfallConfig>
   }
 
   protected override init(): InstrumentationNodeModuleDefinition[] {
+    const client = (exports: Exports, version?: string) =>
+      guarded('pg', version, PG_VERSIONS, exports, () => patchClient(defaultOf(exports), active));
     return [
       new InstrumentationNodeModuleDefinition(
         'pg',
-        PG_VERSIONS,
-        (exports) => guarded('pg', exports, () => patchPg(defaultOf(exports))),
+        ANY,
+        (exports, version) => guarded('pg', version, PG_VERSIONS, exports, () => patchPg(defaultOf(exports))),
         undefined,
         [
           // The pool's clients may be loaded without the package's entry.
-          new InstrumentationNodeModuleFile(
-            'pg/lib/client.js',
-            PG_VERSIONS,
-            (exports) => guarded('pg', exports, () => patchClient(defaultOf(exports), active)),
-            () => {},
-          ),
-          new InstrumentationNodeModuleFile(
-            'pg/lib/native/client.js',
-            PG_VERSIONS,
-            (exports) => guarded('pg', exports, () => patchClient(defaultOf(exports), active)),
-            () => {},
-          ),
+          new InstrumentationNodeModuleFile('pg/lib/client.js', ANY, client, () => {}),
+          new InstrumentationNodeModuleFile('pg/lib/native/client.js', ANY, client, () => {}),
         ],
       ),
-      new InstrumentationNodeModuleDefinition('pg-pool', PG_POOL_VERSIONS, (exports) =>
-        guarded('pg-pool', exports, () => patchPool(defaultOf(exports), active)),
+      new InstrumentationNodeModuleDefinition('pg-pool', ANY, (exports, version) =>
+        guarded('pg-pool', version, PG_POOL_VERSIONS, exports, () => patchPool(defaultOf(exports), active)),
       ),
     ];
   }
@@ -91,6 +87,7 @@ function apply(settings: Settings): void {
   active.rowLocks = settings.rowLocks;
   active.lockSalt = settings.lockSalt;
   setMinWaitMs(settings.minWaitMs);
+  setHoldWarnMs(settings.holdWarnMs);
   loopClock.start();
 }
 
@@ -110,10 +107,18 @@ function patchPg(pg: Exports): void {
 }
 
 /** A library whose inside looks different is left alone, and said once. */
-function guarded(name: string, exports: Exports, patch: () => unknown): Exports {
+function guarded(
+  name: string,
+  version: string | undefined,
+  range: VersionRange,
+  exports: Exports,
+  patch: () => unknown,
+): Exports {
   try {
-    patch();
-    patched.add(name);
+    if (isSupported(name, version, range)) {
+      patch();
+      patched.add(name);
+    }
   } catch (error) {
     warnOnce(`patch ${name}`, `${name} could not be patched, its waits are not recorded: ${String(error)}`);
   }

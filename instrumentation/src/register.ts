@@ -8,6 +8,7 @@ import { warnOnce } from './core/warn.ts';
 import { WaitfallInstrumentation } from './instrumentation.ts';
 import { registerEsmHooks } from './register/esm-hooks.ts';
 import { hasTracerProvider, startSdk } from './register/sdk.ts';
+import { checkLater } from './register/self-check.ts';
 
 const kRegistered = Symbol.for('waitfall.registered');
 
@@ -25,7 +26,9 @@ function register(): void {
     registerInstrumentations({ instrumentations: [own], tracerProvider: trace.getTracerProvider() });
   } else if (!startSdk(own)) {
     own.disable();
+    return;
   }
+  checkLater();
 }
 
 function reasonOf(error: unknown): string {

@@ -15,6 +15,11 @@ export interface WaitfallConfig extends InstrumentationConfig {
      */
     lockSalt?: string;
   };
+  /**
+   * A pool slot held longer than this is said once on stderr, with its trace; 0: never.
+   * `WAITFALL_HOLD_WARN_MS`, default 60 000.
+   */
+  holdWarnMs?: number;
   /** Shortest wait that becomes a span; shorter ones only count in sums. `WAITFALL_MIN_WAIT_MS`, default 0.2. */
   minWaitMs?: number;
 }
@@ -26,6 +31,7 @@ export interface Settings {
   statements: boolean;
   rowLocks: boolean;
   lockSalt: string | undefined;
+  holdWarnMs: number;
   minWaitMs: number;
 }
 
@@ -36,6 +42,7 @@ export function settingsOf(config: WaitfallConfig, env: NodeJS.ProcessEnv = proc
     statements: config.pg?.statements ?? flag(env, 'WAITFALL_PG_STATEMENTS', true),
     rowLocks: config.pg?.rowLocks ?? flag(env, 'WAITFALL_PG_ROW_LOCKS', true),
     lockSalt: config.pg?.lockSalt ?? (env['WAITFALL_LOCK_SALT'] || undefined),
+    holdWarnMs: config.holdWarnMs ?? number(env, 'WAITFALL_HOLD_WARN_MS', 60_000),
     minWaitMs: config.minWaitMs ?? number(env, 'WAITFALL_MIN_WAIT_MS', 0.2),
   };
 }

@@ -5,6 +5,7 @@ import { countTime, emitSegment } from '../core/emit.ts';
 import { rootOf } from '../core/root.ts';
 import { onShutdown } from '../core/shutdown.ts';
 import { forgetLastStarted, lastStartedOf } from '../core/started-span.ts';
+import { warnOnce } from '../core/warn.ts';
 import { enterWork, leaveWork } from '../core/work.ts';
 import { poolResource } from './pool-name.ts';
 import type { PgClient, PgPool } from './types.ts';
@@ -23,6 +24,24 @@ onShutdown(() => {
 /** @returns how many slots are held now: 0 when a service is idle and nothing leaked. */
 export function openHolds(): number {
   return holding.size;
+}
+
+let holdWarnMs = 60_000;
+let watchdog: NodeJS.Timeout | undefined;
+
+/** A slot held longer than this is said once, with its trace: mostly a `release` that was forgotten. 0: never. */
+export function setHoldWarnMs(ms: number): void {
+  holdWarnMs = ms;
+}
+
+/** Looks from time to time while slots are held; keeps neither the process nor the loop alive. */
+function watchHolds(): void {
+  if (watchdog !== undefined || holdWarnMs <= 0) return;
+  watchdog = setTimeout(() => {
+    watchdog = undefined;
+    for (const wait of holding.values()) wait.warnIfHeld(now() - holdWarnMs);
+    if (holding.size > 0) watchHolds();
+  }, holdWarnMs / 2).unref();
 }
 
 /** One call of `pool.connect`, from the call to the release of the slot. */
@@ -89,7 +108,9 @@ export class PoolWait {
     this.#takenMs = this.#connectMs ?? atMs;
     if (this.#queued) countTime(this.#parent, 'pool_wait', this.#startMs, this.#takenMs);
     if (this.#connectMs !== undefined) this.#emitConnection(atMs, 'acquired');
-    if (client !== undefined) holding.set(client, this);
+    if (client === undefined) return;
+    holding.set(client, this);
+    watchHolds();
   }
 
   /** The pool ends and will never serve this waiter. */
@@ -101,6 +122,16 @@ export class PoolWait {
   /** The slot was given back. */
   release(): void {
     this.#emitPool(this.#takenMs, 'acquired', now() - this.#takenMs);
+  }
+
+  warnIfHeld(sinceMs: number): void {
+    if (this.#takenMs > sinceMs) return;
+    const traceId = trace.getSpanContext(this.#parent)?.traceId;
+    warnOnce(
+      `hold ${this.#resource}`,
+      `a connection of ${this.#resource} is held for more than ${Math.round(holdWarnMs / 1e3)} s` +
+        `${traceId === undefined ? '' : ` (trace ${traceId})`}: is its release missing on some path?`,
+    );
   }
 
   #leave(): boolean {

@@ -1,7 +1,13 @@
 import { type Context, context, SpanKind, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { registerInstrumentations } from '@opentelemetry/instrumentation';
 import { PgInstrumentation } from '@opentelemetry/instrumentation-pg';
-import { NodeSDK } from '@opentelemetry/sdk-node';
-import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor } from '@opentelemetry/sdk-trace';
+import {
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
 import { WaitfallInstrumentation, WaitfallSpanProcessor } from '@waitfall/instrumentation';
 
 /** A span as tests look at it: times in ms since the first reading of the process. */
@@ -43,16 +49,14 @@ export function startRecording(options: RecordingOptions = {}): Recording {
   const official = new PgInstrumentation();
   const instrumentations =
     options.official === false ? [own] : options.first === 'waitfall' ? [own, official] : [official, own];
-  const sdk = new NodeSDK({
+  const provider = new TracerProvider({
     spanProcessors: [
       new WaitfallSpanProcessor(new SimpleSpanProcessor({ exporter }), { spans: options.spans }),
     ],
-    instrumentations,
-    metricReaders: [],
-    logRecordProcessors: [],
-    autoDetectResources: false,
   });
-  sdk.start();
+  trace.setGlobalTracerProvider(provider);
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  registerInstrumentations({ instrumentations });
   const spans = () => exporter.getFinishedSpans().map(recorded);
   return {
     spans,
@@ -61,7 +65,7 @@ export function startRecording(options: RecordingOptions = {}): Recording {
         .filter((span) => span.attributes['waitfall.segment'] === name)
         .sort((a, b) => a.startMs - b.startMs),
     clear: () => exporter.reset(),
-    stop: () => sdk.shutdown(),
+    stop: () => provider.shutdown(),
   };
 }
 

@@ -1,0 +1,3 @@
+import { registerEsmHooks } from '../../../../instrumentation/src/register/esm-hooks.ts';
+
+registerEsmHooks();
