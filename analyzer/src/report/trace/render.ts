@@ -7,6 +7,7 @@ import type { Piece } from '../../partition/types.ts';
 import { STATE, type Tree } from '../../tree/types.ts';
 import { type Block, type Document, list, paragraph, type Section, section } from '../document.ts';
 import { partName } from '../sections/decomposition.ts';
+import { plural } from '../sections/head.ts';
 import { renderText, type TextStyle } from '../text.ts';
 import { count, duration, percent, timeOfDay } from '../units.ts';
 import { detachedRows, type WaterfallRow, waterfallRows } from './rows.ts';
@@ -118,7 +119,7 @@ function waterfall(rows: readonly WaterfallRow[], length: number): Block {
 function keepLongest(rows: readonly WaterfallRow[]): readonly WaterfallRow[] {
   if (rows.length <= MOST_ROWS) return rows;
   const order = rows.map((_, i) => i).sort((a, b) => rows[b].ownedNs - rows[a].ownedNs || a - b);
-  const kept = new Set([0, ...order.slice(0, MOST_ROWS - 1)]);
+  const kept = new Set([0, ...order.filter((i) => i > 0).slice(0, MOST_ROWS - 1)]);
   return rows.filter((_, i) => kept.has(i));
 }
 
@@ -185,6 +186,6 @@ function outsideSection({ forest }: Analysis, trace: number): Section[] {
     if (table.trace[row] === trace && state[row] === STATE.quarantined) quarantined++;
   }
   return section('Left out', [
-    list(quarantined === 0 ? [] : [`${count(quarantined)} spans with broken times, or below one`]),
+    list(quarantined === 0 ? [] : [`${plural(quarantined, 'span')} with broken times, or below one`]),
   ]);
 }
