@@ -1,3 +1,4 @@
+import { countingOf } from './counting.ts';
 import { apportionedMeans, ExactSum, roundedMean } from './exact-sum.ts';
 import type { Parts } from './groups.ts';
 import { nearestRank } from './latency.ts';
@@ -14,19 +15,28 @@ const COHORTS = [
   { name: 'slowest1%', from: 99_000, to: 100_000 },
 ] as const;
 
-/** @returns the mean decomposition of each cohort; the means of its parts add up to its mean. */
+/**
+ * @returns the mean decomposition of each cohort; the means of its parts add up to its mean. Sampled requests count as
+ * often as their weight says; `count` is the number seen.
+ */
 export function cohortsOf(requests: Requests, parts: Parts, members: ArrayLike<number>): Cohort[] {
   const n = members.length;
   if (n === 0) return [];
   const ranked = rankByDuration(requests, members);
+  const counting = countingOf(requests, members);
+  const upTo: number[] = [];
+  for (const r of ranked) upTo.push((upTo.at(-1) ?? 0) + counting.of(r));
+  const all = upTo[n - 1];
   return COHORTS.map(({ name, from, to }) => {
     // The slowest hundredth holds ceil(n / 100) requests.
-    const first = name === 'slowest1%' ? n - Math.ceil(n / 100) : nearestRank(from, n) - 1;
-    const chosen = ranked.slice(first, nearestRank(to, n));
+    const before = name === 'slowest1%' ? all - Math.ceil(all / 100) : nearestRank(from, all) - 1;
+    const last = nearestRank(to, all);
+    const chosen = ranked.filter((r, i) => upTo[i] > before && upTo[i] - counting.of(r) < last);
+    const units = chosen.reduce((sum, r) => sum + counting.of(r), 0);
     const sums = new Map<string, { segment: Cohort['segments'][number]; sum: ExactSum }>();
     const whole = new ExactSum();
     for (const r of chosen) {
-      whole.add(requests.durationNs[r]);
+      whole.addTimes(requests.durationNs[r], counting.of(r));
       const t = requests.tree[r];
       for (let e = parts.offset[t]; e < parts.offset[t + 1]; e++) {
         const { segment, resource } = parts.keys[parts.key[e]];
@@ -36,7 +46,7 @@ export function cohortsOf(requests: Requests, parts: Parts, members: ArrayLike<n
           entry = { segment: { segment, resource, meanNs: 0 }, sum: new ExactSum() };
           sums.set(id, entry);
         }
-        entry.sum.add(parts.ns[e]);
+        entry.sum.addTimes(parts.ns[e], counting.of(r));
       }
     }
     const rows = [...sums].sort(([a, x], [b, y]) =>
@@ -44,12 +54,12 @@ export function cohortsOf(requests: Requests, parts: Parts, members: ArrayLike<n
     );
     const means = apportionedMeans(
       rows.map(([, row]) => row.sum.total),
-      chosen.length,
+      units,
     );
     return {
       name,
       count: chosen.length,
-      meanNs: roundedMean(whole.total, chosen.length),
+      meanNs: roundedMean(whole.total, units),
       segments: rows.map(([, row], i) => ({ ...row.segment, meanNs: means[i] })),
     };
   });

@@ -15,6 +15,13 @@ export class ExactSum {
     this.#low = value;
   }
 
+  /** Adds a value that counts several times; both are non-negative integers below 2^53. */
+  addTimes(value: number, times: number): void {
+    const product = value * times;
+    if (product <= Number.MAX_SAFE_INTEGER) this.add(product);
+    else this.#high += BigInt(value) * BigInt(times);
+  }
+
   get total(): bigint {
     return this.#high + BigInt(this.#low);
   }

@@ -3,8 +3,9 @@ import { type Classes, REQUEST_OUTCOMES, type RequestOutcome, type SegmentName }
 import type { Partition } from '../partition/types.ts';
 import type { Forest } from '../tree/types.ts';
 import { cohortsOf } from './cohorts.ts';
+import { type Counting, countingOf } from './counting.ts';
 import { apportionedMeans, ExactSum, ratio } from './exact-sum.ts';
-import { latencyOf, percentileWithZeros } from './latency.ts';
+import { latencyOf, WeightedValues, weightedLatencyOf } from './latency.ts';
 import type { Requests } from './requests-types.ts';
 import type { OutcomeCounts, RequestGroup, RouteGroup, SegmentRow } from './types.ts';
 
@@ -68,36 +69,47 @@ export function partsOf(forest: Forest, classes: Classes, partition: Partition):
   };
 }
 
-/** @returns counts, latency, decomposition and cohorts of any set of requests (indices into `requests`). */
+/**
+ * @returns counts, latency, decomposition and cohorts of any set of requests (indices into `requests`). Sampled requests
+ * count as often as their weight says.
+ */
 export function requestGroup(requests: Requests, parts: Parts, members: ArrayLike<number>): RequestGroup {
   const n = members.length;
-  const durations = new Float64Array(n);
-  const good: number[] = [];
-  const outcomes = new Uint32Array(REQUEST_OUTCOMES.length);
+  const counting = countingOf(requests, members);
+  const units = Float64Array.from(members, (r) => counting.of(r));
+  const durations = Float64Array.from(members, (r) => requests.durationNs[r]);
+  const outcomes = new Float64Array(REQUEST_OUTCOMES.length);
   const total = new ExactSum();
   const parallel = new ExactSum();
+  const good: number[] = [];
   const success = REQUEST_OUTCOMES.indexOf('success');
   for (let i = 0; i < n; i++) {
     const r = members[i];
-    const duration = requests.durationNs[r];
-    durations[i] = duration;
-    total.add(duration);
-    parallel.add(parts.parallelNs[requests.tree[r]]);
-    outcomes[requests.outcome[r]]++;
-    if (requests.outcome[r] === success) good.push(duration);
+    total.addTimes(durations[i], units[i]);
+    parallel.addTimes(parts.parallelNs[requests.tree[r]], units[i]);
+    outcomes[requests.outcome[r]] += units[i];
+    if (requests.outcome[r] === success) good.push(i);
   }
-  const segments = segmentRows(requests, parts, members);
+  const byOutcome = apportionedMeans(Array.from(outcomes, BigInt), counting.unit);
+  const segments = segmentRows(requests, parts, members, counting);
   const unaccounted = segments
     .filter((row) => row.segment === 'unaccounted')
     .reduce((sum, row) => sum + row.totalNs, 0n);
   const hasTime = total.total > 0n;
+  const latency = (chosen: ArrayLike<number>) =>
+    counting.unit === 1
+      ? latencyOf(Float64Array.from(chosen, (i) => durations[i]))
+      : weightedLatencyOf(
+          Float64Array.from(chosen, (i) => durations[i]),
+          Float64Array.from(chosen, (i) => units[i]),
+        );
   return {
-    count: n,
-    byOutcome: outcomeCounts(outcomes),
-    latencyNs: latencyOf(durations),
-    goodLatencyNs: latencyOf(Float64Array.from(good)),
+    count: byOutcome.reduce((a, b) => a + b, 0),
+    byOutcome: outcomeCounts(byOutcome),
+    latencyNs: latency(Array.from({ length: n }, (_, i) => i)),
+    goodLatencyNs: latency(good),
     parallelShare: hasTime ? ratio(parallel.total, total.total) : null,
-    coverage: hasTime ? 1 - ratio(unaccounted, total.total) : null,
+    coverage: hasTime ? 1 - ratio(unaccounted * BigInt(counting.unit), total.total) : null,
     segments,
     cohorts: cohortsOf(requests, parts, members),
   };
@@ -123,38 +135,47 @@ export function routeGroups(requests: Requests, parts: Parts, members: ArrayLike
  * Decomposition rows of a set of requests, the most time first. p50 and p99 of a part are over all requests of the set,
  * with 0 where it owned nothing; unlike the means they do not add up.
  */
-export function segmentRows(requests: Requests, parts: Parts, members: ArrayLike<number>): SegmentRow[] {
-  const n = members.length;
-  const values = new Map<number, number[]>();
-  for (let i = 0; i < n; i++) {
+export function segmentRows(
+  requests: Requests,
+  parts: Parts,
+  members: ArrayLike<number>,
+  counting: Counting = countingOf(requests, members),
+): SegmentRow[] {
+  const owned = new Map<number, { ns: number[]; units: number[]; total: ExactSum }>();
+  let all = 0;
+  for (let i = 0; i < members.length; i++) {
     const t = requests.tree[members[i]];
+    const units = counting.of(members[i]);
+    all += units;
     for (let e = parts.offset[t]; e < parts.offset[t + 1]; e++) {
-      const list = values.get(parts.key[e]);
-      if (list) list.push(parts.ns[e]);
-      else values.set(parts.key[e], [parts.ns[e]]);
+      let own = owned.get(parts.key[e]);
+      if (!own) owned.set(parts.key[e], (own = { ns: [], units: [], total: new ExactSum() }));
+      own.ns.push(parts.ns[e]);
+      own.units.push(units);
+      own.total.addTimes(parts.ns[e], units);
     }
   }
-  const sums = [...values].map(([key, list]) => {
-    const sum = new ExactSum();
-    for (const value of list) sum.add(value);
-    return { key: parts.keys[key], total: sum.total, ascending: Float64Array.from(list).sort() };
-  });
+  const sums = [...owned].map(([key, own]) => ({ key: parts.keys[key], ...own, total: own.total.total }));
   // Parts of a tree add up to its root's duration, so this is the root time of the set.
-  const whole = sums.reduce((all, sum) => all + sum.total, 0n);
+  const whole = sums.reduce((sum, part) => sum + part.total, 0n);
   sums.sort((a, b) => (a.total === b.total ? compareKeys(a.key, b.key) : a.total > b.total ? -1 : 1));
   const means = apportionedMeans(
     sums.map((sum) => sum.total),
-    n,
+    all,
   );
-  return sums.map(({ key, total, ascending }, i) => ({
-    ...key,
-    totalNs: total,
-    share: ratio(total, whole),
-    meanNs: means[i],
-    p50Ns: percentileWithZeros(ascending, n - ascending.length, 50_000),
-    p99Ns: percentileWithZeros(ascending, n - ascending.length, 99_000),
-    count: ascending.length,
-  }));
+  return sums.map(({ key, total, ns, units }, i) => {
+    const values = new WeightedValues(ns, units);
+    const zeros = all - values.units;
+    return {
+      ...key,
+      totalNs: total / BigInt(counting.unit),
+      share: ratio(total, whole),
+      meanNs: means[i],
+      p50Ns: values.percentile(50_000, zeros)!,
+      p99Ns: values.percentile(99_000, zeros)!,
+      count: Math.round(values.units / counting.unit),
+    };
+  });
 }
 
 /** Orders rows of equal time: by segment in the order of the conventions, then service, then resource. */
@@ -166,7 +187,7 @@ export function compareKeys(a: SegmentKey, b: SegmentKey): number {
   );
 }
 
-function outcomeCounts(counts: Uint32Array): OutcomeCounts {
+function outcomeCounts(counts: readonly number[]): OutcomeCounts {
   return Object.fromEntries(REQUEST_OUTCOMES.map((name, i) => [name, counts[i]])) as Record<
     RequestOutcome,
     number

@@ -27,6 +27,67 @@ export function percentileWithZeros(
   return rank <= zeros ? 0 : ascending[rank - zeros - 1];
 }
 
+/** Values that stand for different numbers of requests, ascending. */
+export class WeightedValues {
+  readonly #values: Float64Array;
+  /** Units up to and including each value. */
+  readonly #upTo: Float64Array;
+
+  /** @param units how much each value counts: whole numbers. */
+  constructor(values: ArrayLike<number>, units: ArrayLike<number>) {
+    const order = Array.from({ length: values.length }, (_, i) => i).sort((a, b) => values[a] - values[b]);
+    this.#values = Float64Array.from(order, (i) => values[i]);
+    let sum = 0;
+    this.#upTo = Float64Array.from(order, (i) => (sum += units[i]));
+  }
+
+  get units(): number {
+    return this.#upTo.at(-1) ?? 0;
+  }
+
+  /** As {@link percentile}, each value repeated as often as it counts, after `zeros` units of 0; null without any. */
+  percentile(milliPercent: number, zeros = 0): number | null {
+    const total = zeros + this.units;
+    if (total === 0) return null;
+    const rank = nearestRank(milliPercent, total) - zeros;
+    if (rank <= 0) return 0;
+    let low = 0;
+    let high = this.#values.length - 1;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#upTo[middle] >= rank) high = middle;
+      else low = middle + 1;
+    }
+    return this.#values[low];
+  }
+}
+
+/**
+ * As {@link latencyOf} where each duration counts as often as its `units` say. `n` stays the number of durations
+ * seen: how certain a percentile is depends on those.
+ */
+export function weightedLatencyOf(durationsNs: ArrayLike<number>, units: ArrayLike<number>): Latency {
+  const n = durationsNs.length;
+  if (n === 0) return EMPTY_LATENCY;
+  const values = new WeightedValues(durationsNs, units);
+  const sum = new ExactSum();
+  let max = 0;
+  for (let i = 0; i < n; i++) {
+    sum.addTimes(durationsNs[i], units[i]);
+    max = Math.max(max, durationsNs[i]);
+  }
+  return {
+    n,
+    p50: values.percentile(50_000),
+    p90: values.percentile(90_000),
+    p95: values.percentile(95_000),
+    p99: values.percentile(99_000),
+    p999: values.percentile(99_900),
+    max,
+    mean: roundedMean(sum.total, values.units),
+  };
+}
+
 /** Percentiles of durations in ns, which it sorts in place; the mean is rounded to a whole ns. */
 export function latencyOf(durationsNs: Float64Array): Latency {
   const n = durationsNs.length;

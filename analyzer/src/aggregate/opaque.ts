@@ -255,6 +255,7 @@ function addCalls(
     own.waitNs[w] += excessNs * weight;
     own.waits[w] += weight;
     own.singleWaits[w].push(Math.max(0, excessNs));
+    own.singleWeights[w].push(weight);
     if (lows.includes(w) && !call.failed) {
       ns += callNs[i] * weight;
       weights += weight;

@@ -1,4 +1,5 @@
-import { percentileWithZeros } from './latency.ts';
+import { unitsOf } from './counting.ts';
+import { WeightedValues } from './latency.ts';
 import type { QueueModel } from './queue-model.ts';
 import type { ResourceRow, ResourceWindow } from './types.ts';
 import type { Timeline } from './windows.ts';
@@ -44,10 +45,9 @@ function windowOf(model: QueueModel, timeline: Timeline, w: number): ResourceWin
   const { seconds, startNs, endNs } = timeline.windows[w];
   const arrivals = series.arrivals[w];
   const known = arrivals > 0;
-  const waits = Float64Array.from(series.singleWaits[w]).sort();
-  // Waits are listed unweighted; arrivals without a wait span waited 0.
-  const weight = series.waits[w] > 0 && waits.length > 0 ? series.waits[w] / waits.length : 1;
-  const zeros = Math.max(0, Math.round(arrivals / weight) - waits.length);
+  const waits = new WeightedValues(series.singleWaits[w], series.singleWeights[w].map(unitsOf));
+  // Arrivals without a wait span waited 0.
+  const zeros = Math.max(0, unitsOf(arrivals) - waits.units);
   const holds = lane.holds[w];
   const nestedNs = [...lane.nestedNs.values()].reduce((sum, sums) => sum + sums[w], 0);
   return {
@@ -55,7 +55,7 @@ function windowOf(model: QueueModel, timeline: Timeline, w: number): ResourceWin
     utilization: model.utilization[w],
     pWait: known && model.kind !== 'downstream' ? Math.min(1, series.waited[w] / arrivals) : null,
     meanWaitNs: known ? model.meanWaitNs[w] : null,
-    p99WaitNs: known && waits.length + zeros > 0 ? percentileWithZeros(waits, zeros, 99_000) : null,
+    p99WaitNs: known ? waits.percentile(99_000, zeros) : null,
     meanHoldNs: holds > 0 ? lane.holdNs[w] / holds : null,
     ownHoldNs: holds > 0 ? Math.max(0, lane.holdNs[w] - nestedNs) / holds : null,
     meanQueueDepth: model.kind === 'downstream' ? null : series.queuedNs[w] / (endNs - startNs),

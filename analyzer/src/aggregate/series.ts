@@ -40,6 +40,8 @@ export interface Series extends Lane {
   readonly oldestNs: Float64Array;
   /** Single waits, unsorted, for percentiles; arrivals beyond them waited 0. */
   readonly singleWaits: number[][];
+  /** For how many requests each of them stands. */
+  readonly singleWeights: number[][];
   readonly pauseNs: Float64Array;
   readonly instances: readonly Lane[];
   /** Row locks: the busiest keys, hottest first. */
@@ -106,6 +108,7 @@ export function sumSeries(activity: Activity, requests: Requests, timeline: Time
       aborted: new Float64Array(W),
       oldestNs: new Float64Array(W),
       singleWaits: Array.from({ length: W }, () => []),
+      singleWeights: Array.from({ length: W }, () => []),
       pauseNs: new Float64Array(W),
       instances: queue.instances.map(() => emptyLane(W)),
       keys: keys ? keys.names.map((key) => ({ key, lane: emptyLane(W) })) : [],
@@ -149,6 +152,7 @@ function addWait(own: Series, wait: Wait, requests: Requests, timeline: Timeline
   own.waits[w] += weight;
   own.waitNs[w] += waitNs * weight;
   own.singleWaits[w].push(waitNs);
+  own.singleWeights[w].push(weight);
   if (waitNs > WAITED_NS) own.waited[w] += weight;
   if (wait.outcome === ACQUIRED) return;
   own.arrivals[w] += weight;

@@ -1,7 +1,8 @@
 import type { AttributeValue } from '../model/attributes.ts';
 import { attribute } from '../model/span-table.ts';
 import type { Forest } from '../tree/types.ts';
-import { percentile } from './latency.ts';
+import { type Counting, countingOf } from './counting.ts';
+import { WeightedValues } from './latency.ts';
 import type { Requests } from './requests-types.ts';
 
 /** One value of an attribute and the requests that carry it. */
@@ -49,7 +50,8 @@ export function splitRequests(
     if (list) list.push(members[i]);
     else byValue.set(value, [members[i]]);
   }
-  const time = (list: readonly number[]) => list.reduce((sum, r) => sum + requests.durationNs[r], 0);
+  const time = (list: readonly number[]) =>
+    list.reduce((sum, r) => sum + requests.durationNs[r] * requests.weight[r], 0);
   const splits = [...byValue]
     .map(([value, list]) => ({ value, members: list, time: time(list) }))
     .sort((a, b) => b.time - a.time || (String(a.value) < String(b.value) ? -1 : 1));
@@ -69,17 +71,19 @@ export function explains(
   members: ArrayLike<number>,
   splits: readonly Split[],
 ): SplitExplanation | null {
-  const all = ascending(requests, members);
-  const slowAbove = percentile(all, 95_000);
-  const p99 = percentile(all, 99_000);
+  const counting = countingOf(requests, members);
+  const all = durationsOf(requests, counting, members);
+  const slowAbove = all.percentile(95_000);
+  const p99 = all.percentile(99_000);
   if (slowAbove === null || p99 === null) return null;
+  const unitsOf = (list: readonly number[]) => list.reduce((sum, r) => sum + counting.of(r), 0);
   const isSlow = (r: number) => requests.durationNs[r] > slowAbove;
-  const slow = Array.from(members).filter(isSlow).length;
+  const slow = unitsOf(Array.from(members).filter(isSlow));
   if (slow === 0) return null;
   for (const { value, members: own } of splits) {
     if (value === null || value === OTHER) continue;
-    const shareOfSlow = own.filter(isSlow).length / slow;
-    const shareOfAll = own.length / members.length;
+    const shareOfSlow = unitsOf(own.filter(isSlow)) / slow;
+    const shareOfAll = unitsOf(own) / all.units;
     if (shareOfSlow < 0.8 || shareOfSlow < 2 * shareOfAll) continue;
     const inside = new Set(own);
     const without = Array.from(members).filter((r) => !inside.has(r));
@@ -89,14 +93,17 @@ export function explains(
       shareOfAll,
       slowAboveNs: slowAbove,
       p99Ns: p99,
-      p99WithoutNs: percentile(ascending(requests, without), 99_000),
+      p99WithoutNs: durationsOf(requests, counting, without).percentile(99_000),
     };
   }
   return null;
 }
 
-function ascending(requests: Requests, members: ArrayLike<number>): Float64Array {
-  return Float64Array.from(members, (r) => requests.durationNs[r]).sort();
+function durationsOf(requests: Requests, counting: Counting, members: ArrayLike<number>): WeightedValues {
+  return new WeightedValues(
+    Array.from(members, (r) => requests.durationNs[r]),
+    Array.from(members, (r) => counting.of(r)),
+  );
 }
 
 function valueIn(forest: Forest, tree: number, key: string): string | null {

@@ -40,7 +40,9 @@ const LINE_CELLS = 80;
 const LEAST_PATH_CELLS = 24;
 
 function readLine({ input, requests, routes, windows }: Report): string {
-  const traces = `${plural(requests.count, 'request')} in ${plural(input.traces, 'trace')}`;
+  const kept = requests.latencyNs.n;
+  const estimated = kept === requests.count ? '' : ` (estimated: ${count(kept)} were kept by sampling)`;
+  const traces = `${plural(requests.count, 'request')}${estimated} in ${plural(input.traces, 'trace')}`;
   // One request makes a window of no length worth naming.
   const over = requests.count < 2 || windows.length === 0 ? '' : ` over ${duration(spanOf(windows))}`;
   const paths =
