@@ -151,7 +151,7 @@ export function segmentRows(
       let own = owned.get(parts.key[e]);
       if (!own) owned.set(parts.key[e], (own = { ns: [], units: [], total: new ExactSum() }));
       own.ns.push(parts.ns[e]);
-      own.units.push(units);
+      if (counting.unit > 1) own.units.push(units);
       own.total.addTimes(parts.ns[e], units);
     }
   }
@@ -164,7 +164,7 @@ export function segmentRows(
     all,
   );
   return sums.map(({ key, total, ns, units }, i) => {
-    const values = new WeightedValues(ns, units);
+    const values = new WeightedValues(ns, counting.unit > 1 ? units : null);
     const zeros = all - values.units;
     return {
       ...key,

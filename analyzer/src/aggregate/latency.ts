@@ -17,32 +17,26 @@ export function percentile(ascending: ArrayLike<number>, milliPercent: number): 
   return n === 0 ? null : ascending[nearestRank(milliPercent, n) - 1];
 }
 
-/** As {@link percentile}, where `zeros` values of 0 come before the ascending positive ones. */
-export function percentileWithZeros(
-  ascending: ArrayLike<number>,
-  zeros: number,
-  milliPercent: number,
-): number {
-  const rank = nearestRank(milliPercent, zeros + ascending.length);
-  return rank <= zeros ? 0 : ascending[rank - zeros - 1];
-}
-
-/** Values that stand for different numbers of requests, ascending. */
+/** Ascending values that may stand for different numbers of requests. */
 export class WeightedValues {
+  readonly units: number;
   readonly #values: Float64Array;
-  /** Units up to and including each value. */
-  readonly #upTo: Float64Array;
+  /** Units up to and including each value; null where each counts 1. */
+  readonly #upTo: Float64Array | null;
 
-  /** @param units how much each value counts: whole numbers. */
-  constructor(values: ArrayLike<number>, units: ArrayLike<number>) {
+  /** @param units how much each value counts, whole numbers; null: 1 each. */
+  constructor(values: ArrayLike<number>, units: ArrayLike<number> | null) {
+    if (units === null) {
+      this.#values = Float64Array.from(values).sort();
+      this.#upTo = null;
+      this.units = values.length;
+      return;
+    }
     const order = Array.from({ length: values.length }, (_, i) => i).sort((a, b) => values[a] - values[b]);
-    this.#values = Float64Array.from(order, (i) => values[i]);
     let sum = 0;
+    this.#values = Float64Array.from(order, (i) => values[i]);
     this.#upTo = Float64Array.from(order, (i) => (sum += units[i]));
-  }
-
-  get units(): number {
-    return this.#upTo.at(-1) ?? 0;
+    this.units = sum;
   }
 
   /** As {@link percentile}, each value repeated as often as it counts, after `zeros` units of 0; null without any. */
@@ -51,6 +45,7 @@ export class WeightedValues {
     if (total === 0) return null;
     const rank = nearestRank(milliPercent, total) - zeros;
     if (rank <= 0) return 0;
+    if (this.#upTo === null) return this.#values[rank - 1];
     let low = 0;
     let high = this.#values.length - 1;
     while (low < high) {

@@ -102,7 +102,7 @@ export function explains(
 function durationsOf(requests: Requests, counting: Counting, members: ArrayLike<number>): WeightedValues {
   return new WeightedValues(
     Array.from(members, (r) => requests.durationNs[r]),
-    Array.from(members, (r) => counting.of(r)),
+    counting.unit > 1 ? Array.from(members, (r) => counting.of(r)) : null,
   );
 }
 

@@ -4,8 +4,8 @@ import {
   latencyOf,
   nearestRank,
   percentile,
-  percentileWithZeros,
   rankInterval,
+  WeightedValues,
 } from '../../../analyzer/src/aggregate/latency.ts';
 
 const upTo = (n: number) => Float64Array.from({ length: n }, (_, i) => i + 1);
@@ -36,10 +36,22 @@ test('a percentile of nothing is unknown', () => {
 });
 
 test('values that are 0 count although they are not stored', () => {
-  const positive = Float64Array.from([5, 7]);
-  assert.equal(percentileWithZeros(positive, 8, 50_000), 0);
-  assert.equal(percentileWithZeros(positive, 8, 90_000), 5);
-  assert.equal(percentileWithZeros(positive, 8, 99_000), 7);
+  const positive = new WeightedValues([7, 5], null);
+  assert.equal(positive.percentile(50_000, 8), 0);
+  assert.equal(positive.percentile(90_000, 8), 5);
+  assert.equal(positive.percentile(99_000, 8), 7);
+  assert.equal(new WeightedValues([], null).percentile(50_000), null);
+});
+
+test('a value counts as often as its units say', () => {
+  const values = new WeightedValues([30, 10, 20], [1, 96, 3]);
+  assert.equal(values.units, 100);
+  assert.equal(values.percentile(96_000), 10);
+  assert.equal(values.percentile(97_000), 20);
+  assert.equal(values.percentile(99_000), 20);
+  assert.equal(values.percentile(99_900), 30);
+  assert.equal(values.percentile(50_000, 100), 0);
+  assert.equal(values.percentile(51_000, 100), 10);
 });
 
 test('latency keeps whole ns and an exact mean beyond 2^53', () => {
