@@ -16,8 +16,9 @@ export function keysOf(input: string, key: Partial<Key>): string[] {
   if (key.tab) return ['tab'];
   if (key.backspace || key.delete) return ['backspace'];
   if (key.return && input.length <= 1) return ['enter'];
-  if (key.ctrl || key.meta) return [];
-  const names: string[] = [];
+  if (key.ctrl) return [];
+  // Alt means nothing here, and Esc followed at once by a key looks just like it.
+  const names: string[] = key.meta ? ['escape'] : [];
   for (const { segment } of graphemes.segment(input)) {
     if (segment === '\r' || segment === '\n' || segment === '\r\n') names.push('enter');
     else if (segment === '\u007f' || segment === '\b') names.push('backspace');

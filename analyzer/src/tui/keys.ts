@@ -171,7 +171,7 @@ export const BINDINGS: readonly Binding[] = [
   { keys: ['pageDown', ' '], action: 'pageDown', shown: 'PgDn', label: 'page down' },
   { keys: ['pageUp'], action: 'pageUp', shown: 'PgUp', label: 'page up' },
   { keys: ['?'], action: 'help', shown: '?', label: 'help' },
-  { keys: ['q'], action: 'quit', shown: 'q', label: 'quit', footer: 13 },
+  { keys: ['q'], action: 'quit', shown: 'q', label: 'quit', footer: 7.5 },
 ];
 
 /** @returns what a key does in a view, or undefined. */

@@ -13,6 +13,7 @@ test('several keys in one read are all obeyed', () => {
   assert.deepEqual(keysOf('j\r', {}), ['j', 'enter']);
   assert.deepEqual(keysOf('', { downArrow: true }), ['down']);
   assert.deepEqual(keysOf('c', { ctrl: true }), []);
+  assert.deepEqual(keysOf('5', { meta: true }), ['escape', '5']);
 });
 
 test('no key means two things in one view', () => {

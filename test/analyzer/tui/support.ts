@@ -11,31 +11,77 @@ import { initialState, type UiState } from '../../../analyzer/src/tui/state.ts';
 import type { Theme } from '../../../analyzer/src/tui/theme.ts';
 import { toInput } from '../../sim/export/index.ts';
 import { FULL_EXPORT } from '../../sim/export/types.ts';
-import { blueprint } from '../../sim/generate.ts';
+import { exponential } from '../../sim/random.ts';
 import { simulate } from '../../sim/simulate.ts';
+import { bareScenario } from '../../sim/small.ts';
 
 export const COLOR: Theme = { depth: 24, light: false, ascii: false };
 export const MONO_ASCII: Theme = { depth: 0, light: false, ascii: true };
 
-/** A simulated service with a hot row, under rising steps: every view has something to show. */
+const ms = (mean: number) => exponential(mean * 1e6);
+
+/** A small service with a hot row: a lock inside a pooled connection inside an admission slot. */
+const HOT_ROW = bareScenario({
+  seed: 7,
+  admission: { slots: 40, queue: 200, timeoutNs: null },
+  cpu: { receive: ms(0.2), callback: ms(0.05), resume: ms(0.05), respond: ms(0.1) },
+  pools: [
+    {
+      name: 'signup',
+      kind: 'pg',
+      size: 6,
+      server: 0,
+      acquireTimeoutNs: null,
+      churn: 0,
+      idleTimeoutNs: null,
+      handshake: ms(4),
+      handshakes: 2,
+      handshakesStated: true,
+    },
+  ],
+  servers: [{ address: 'db', port: 5432, kind: 'postgres', capacity: 64, slowdownPerCall: 0 }],
+  locks: [{ relation: 'campaign', capacity: 1, hotShare: 1, hotKeys: 1, coldKeys: 1 }],
+  routes: [
+    {
+      name: 'POST /signup',
+      weight: 0.7,
+      steps: [
+        {
+          do: 'transaction',
+          pool: 0,
+          body: [
+            { do: 'statement', verb: 'BEGIN', table: '', cost: ms(0.2) },
+            { do: 'statement', verb: 'UPDATE', table: 'campaign', cost: ms(0.5), lock: 0 },
+            { do: 'statement', verb: 'INSERT', table: 'audit', cost: ms(4) },
+            { do: 'statement', verb: 'COMMIT', table: '', cost: ms(0.5) },
+          ],
+        },
+      ],
+    },
+    {
+      name: 'GET /signup/:id',
+      weight: 0.3,
+      steps: [
+        {
+          do: 'transaction',
+          pool: 0,
+          body: [{ do: 'statement', verb: 'SELECT', table: 'registration', cost: ms(0.8) }],
+        },
+      ],
+    },
+  ],
+});
+
+/** The hot-row service under rising steps, past its knee, and after: every view has something to show. */
 export function hotRowInput(): Input {
-  const { scenario } = blueprint(12);
-  const steps = [60, 120, 180, 240, 300].map((arrivalsPerSecond) => ({
+  const ramp = [60, 120, 180, 240, 300, 360].map((arrivalsPerSecond) => ({
     arrivalsPerSecond,
-    durationNs: 1e9,
+    durationNs: 15e8,
     phase: 'ramp' as const,
   }));
-  const run = simulate(
-    {
-      ...scenario,
-      load: {
-        ...scenario.load,
-        steps: [...steps, { arrivalsPerSecond: 60, durationNs: 2e9, phase: 'recovery' }],
-      },
-    },
-    { record: true, stopAtEnd: false },
-  );
-  return toInput(run, FULL_EXPORT);
+  const steps = [...ramp, { arrivalsPerSecond: 60, durationNs: 2e9, phase: 'recovery' as const }];
+  const load = { ...HOT_ROW.load, steps };
+  return toInput(simulate({ ...HOT_ROW, load }, { record: true, stopAtEnd: false }), FULL_EXPORT);
 }
 
 export function sessionOf(input: Input, title = 'case'): Session {
