@@ -9,6 +9,7 @@ import {
   SEGMENTS,
   WAIT_SEGMENTS,
 } from '@waitfall/instrumentation/conventions';
+import { isWait } from '../classify/classify.ts';
 import { holdsOf } from '../classify/holds.ts';
 import { resourceKind } from '../classify/resource-kind.ts';
 import type { Classes, ResourceKind } from '../classify/types.ts';
@@ -18,6 +19,7 @@ import type { Partition } from '../partition/types.ts';
 import { type Forest, STATE } from '../tree/types.ts';
 import { kindOfSegment } from './queue-kind.ts';
 import type { Requests } from './requests-types.ts';
+import { StatementReader } from './statement.ts';
 
 /** A queue: one name in one service (pools, slots, event loop), or one name for everybody (row locks, servers). */
 export interface Queue {
@@ -183,6 +185,8 @@ export function collectActivity(
   for (let i = 0; i < requests.count; i++) requestOfTree[requests.tree[i]] = i;
   const waitTime = new Map<number, CallWaits>();
   const detached = detachedRows(forest);
+  const statements = new StatementReader(table);
+  const below = waitsBelow(forest, classes);
 
   for (let i = 0; i < requests.count; i++) {
     const originNs = requests.startNs[i];
@@ -207,6 +211,8 @@ export function collectActivity(
         });
         addCallWait(waitTime, forest, row);
       } else if (WAITS.has(segment)) {
+        const inner = classes.inferred[row] === 1 ? below.get(row) : undefined;
+        if (inner?.stated) continue;
         const kind = kindOfSegment(segment);
         const name =
           classes.resource[row] >= 0 ? classes.resources[classes.resource[row]] : defaultName(kind);
@@ -221,7 +227,7 @@ export function collectActivity(
           request: i,
           row,
           startNs,
-          endNs,
+          endNs: inner ? Math.max(startNs, Math.min(endNs, originNs + inner.firstNs)) : endNs,
           outcome: Math.max(0, classes.waitOutcome[row] - 1),
           inUse,
           depth,
@@ -250,14 +256,14 @@ export function collectActivity(
     }
     for (const row of calls) {
       const inner = waitTime.get(row);
-      addCall(activity, index, forest, classes, requests, i, row, {
+      addCall(activity, index, forest, classes, requests, i, row, statements, {
         durationNs: forest.end[row] - forest.start[row] - (inner?.totalNs ?? 0),
         startNs: inner?.leadEndNs ?? forest.start[row],
         endNs: inner?.tailStartNs ?? forest.end[row],
       });
     }
     for (const [row, ownNs] of served) {
-      addCall(activity, index, forest, classes, requests, i, row, {
+      addCall(activity, index, forest, classes, requests, i, row, statements, {
         durationNs: ownNs,
         startNs: forest.start[row],
         endNs: forest.end[row],
@@ -281,6 +287,29 @@ export function detachedRows(forest: Forest): ReadonlyMap<number, readonly numbe
     else rows.set(forest.treeOf[row], [row]);
   }
   return rows;
+}
+
+/**
+ * Waits directly below a wait that another instrumentation emits: a stated one says the same better; a connection that
+ * was opened there ends the wait for the slot (`pg-pool.connect` minus its `pg.connect` child).
+ */
+function waitsBelow(forest: Forest, classes: Classes): Map<number, { stated: boolean; firstNs: number }> {
+  const found = new Map<number, { stated: boolean; firstNs: number }>();
+  for (const row of forest.order) {
+    const parent = forest.parent[row];
+    if (
+      parent < 0 ||
+      !classes.inferred[parent] ||
+      !isWait(classes.segment[parent]) ||
+      !isWait(classes.segment[row])
+    )
+      continue;
+    const entry = found.get(parent) ?? { stated: false, firstNs: Number.POSITIVE_INFINITY };
+    found.set(parent, entry);
+    if (!classes.inferred[row]) entry.stated = true;
+    entry.firstNs = Math.min(entry.firstNs, forest.start[row]);
+  }
+  return found;
 }
 
 function* rowsOf(
@@ -354,6 +383,13 @@ function addCallWait(waits: Map<number, CallWaits>, forest: Forest, row: number)
   else entry.leadEndNs = Math.max(entry.leadEndNs, forest.end[row]);
 }
 
+/** Verb and relation of a statement, else the span's name; and the route. */
+function operationOf(table: SpanTable, row: number, route: number, statements: StatementReader): string {
+  const statement = statements.of(row);
+  const name = table.strings.text(table.name[row]);
+  return `${statement?.relation ? `${statement.verb} ${statement.relation}` : name}|${route}`;
+}
+
 function addCall(
   activity: { calls: Call[] },
   index: QueueIndex,
@@ -362,6 +398,7 @@ function addCall(
   requests: Requests,
   request: number,
   row: number,
+  statements: StatementReader,
   times: { durationNs: number; startNs: number; endNs: number },
 ): void {
   const { table } = forest;
@@ -379,7 +416,7 @@ function addCall(
     startNs: originNs + times.startNs,
     endNs: originNs + Math.max(times.startNs, times.endNs),
     durationNs: Math.max(0, times.durationNs),
-    operation: `${table.strings.text(table.name[row])}|${requests.route[request]}`,
+    operation: operationOf(table, row, requests.route[request], statements),
     failed: table.status[row] === STATUS.error,
   });
 }

@@ -60,6 +60,13 @@ function lockCapacity(queue: Queue, lane: Lane, keyed: boolean, timeline: Timeli
       from: stated === null ? 'inferred' : 'stated',
       contradiction: null,
     };
+  if (overfull && queue.holdsRebuilt) {
+    // Rebuilt locks know no rows: as many as were ever held at once stand for the hot ones and their company.
+    const most = Math.max(
+      ...timeline.windows.map((window, w) => lane.busyNs[w] / (window.endNs - window.startNs)),
+    );
+    return { servers: most, byInstance: [most], from: 'inferred', contradiction: null };
+  }
   if (overfull) {
     return {
       ...UNKNOWN,

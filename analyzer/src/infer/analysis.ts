@@ -3,6 +3,7 @@ import { buildModels } from '../aggregate/build-models.ts';
 import { type Parts, partsOf } from '../aggregate/groups.ts';
 import { addHoldContents } from '../aggregate/hold-contents.ts';
 import { type LoadPlan, parseLoadPlan } from '../aggregate/load-plan.ts';
+import { rebuild } from '../aggregate/official/index.ts';
 import { measureOpaque } from '../aggregate/opaque.ts';
 import { lowWindows } from '../aggregate/queue-model.ts';
 import { recoveryOf } from '../aggregate/recovery.ts';
@@ -78,10 +79,11 @@ export function analyze(input: Input, options: AnalyzeOptions = {}): Analysis {
   const given = choosePlan(input, options);
   const timeline = layOutWindows(requests, given.plan);
   const { activity, index } = collectActivity(forest, parted, classes, requests);
-  const series = sumSeries(activity, requests, timeline);
   const lows = lowWindows(timeline);
+  const rebuilt = rebuild(forest, classes, requests, activity, index, timeline, lows);
+  const series = sumSeries(activity, requests, timeline);
   const baselines = measureOpaque(activity, series, requests, timeline, lows);
-  addHoldContents(forest, classes, requests, activity, index, series, baselines, new Map());
+  addHoldContents(forest, classes, requests, activity, index, series, baselines, rebuilt.overlays);
   const { models, frame } = buildModels(series, timeline, baselines);
   const windows = windowRows(requests, parts, timeline, activity);
   const objective = options.objective ?? objectiveOfPlan(timeline.plan?.objective ?? null);
@@ -96,7 +98,7 @@ export function analyze(input: Input, options: AnalyzeOptions = {}): Analysis {
       frame,
       rows: windows,
       objective,
-      rebuilt: false,
+      rebuilt: rebuilt.any,
       closedLoop: findClosedLoop(requests, timeline),
     },
     options.whatIf,

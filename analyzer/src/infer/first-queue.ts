@@ -20,6 +20,10 @@ export const NEAR_TIE = 1.15;
 /** Rule 7a. */
 const STRETCHED_FULL = 0.93;
 const EARLIER = 0.93;
+/** A full queue whose own service keeps its servers this busy is not stretched, whatever R says. */
+const STRETCHED_OWN = 0.85;
+/** Part of a hold that waiting on another queue must have become to be followed. */
+const STRETCHED_SHARE = 0.1;
 const BEYOND_TOP = 1.02;
 
 /** Rules 6 and 7. `models` ascending by rate. @returns null when nothing is saturated. */
@@ -75,6 +79,7 @@ function followStretchedHold(
     early.some(
       (w) =>
         (m.utilization[w] ?? 0) > STRETCHED_FULL &&
+        ownUtilization(m, w) < STRETCHED_OWN &&
         (m.saturatesAt ?? Number.POSITIVE_INFINITY) > BEYOND_TOP * windows[w].arrivalsPerSecond,
     );
   const full = models
@@ -101,6 +106,15 @@ function followStretchedHold(
   return { model: current, rate };
 }
 
+/** Utilisation by its own service alone: without the waits nested in its holds. */
+function ownUtilization(model: QueueModel, w: number): number {
+  const { lane } = model;
+  let nestedNs = 0;
+  for (const sums of lane.nestedNs.values()) nestedNs += sums[w];
+  const own = lane.holdNs[w] > 0 ? Math.max(0, 1 - nestedNs / lane.holdNs[w]) : 1;
+  return (model.utilization[w] ?? 0) * own;
+}
+
 function largestNestedGrowth(
   outer: QueueModel,
   models: readonly QueueModel[],
@@ -113,7 +127,7 @@ function largestNestedGrowth(
   if (growthNs <= 0.1 * before.holdNs) return null;
   const ranked = [...after.nestedNs]
     .map(([queue, ns]) => ({ queue, growth: ns - (before.nestedNs.get(queue) ?? 0) }))
-    .filter(({ growth }) => growth > 0.2 * growthNs)
+    .filter(({ growth }) => growth > 0.2 * growthNs && growth > STRETCHED_SHARE * after.holdNs)
     .sort((a, b) => b.growth - a.growth);
   for (const { queue } of ranked) {
     const model = models.find((m) => m.queue.index === queue);

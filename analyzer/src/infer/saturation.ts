@@ -6,6 +6,8 @@ const WAIT_NS_PER_REQUEST = 1e5;
 const FULL = 0.9;
 const FULL_SAMPLED = 0.81;
 const SERVER_BELOW_TOP = 0.97;
+/** Servers counted by a fit: less certain, so fuller. */
+const SERVER_FULL = 0.95;
 /** A queue that loses: this share more of its arrivals is rejected or times out than at low load. */
 const LOSS_GROWTH = 0.02;
 /** A loss system is full earlier than a waiting one: with random arrivals slots are free between bursts. */
@@ -66,10 +68,11 @@ export function drivenUtilization(model: QueueModel, frame: Frame): number | nul
 /** Rule 6: a queue that grows and is full (servers without holds: driven to their rate). */
 export function isSaturated(model: QueueModel, frame: Frame): boolean {
   if (!queueing(model, frame)) return false;
-  if (model.kind === 'downstream') {
-    return model.saturatesAt !== null && model.saturatesAt < SERVER_BELOW_TOP * frame.topRate;
-  }
   const u = maxUtilization(model, frame);
+  if (model.kind === 'downstream') {
+    if (model.saturatesAt === null) return false;
+    return model.saturatesAt < SERVER_BELOW_TOP * frame.topRate || (u ?? 0) >= SERVER_FULL;
+  }
   if (u === null) return false;
   if (u >= FULL) return true;
   if (frame.timeline.sampling.kind !== 'none' && u > FULL_SAMPLED) return true;

@@ -1,0 +1,40 @@
+import type { Classes } from '../../classify/types.ts';
+import type { Forest } from '../../tree/types.ts';
+import type { Activity, QueueIndex } from '../activity.ts';
+import type { Overlay } from '../hold-contents.ts';
+import type { Requests } from '../requests-types.ts';
+import type { Timeline } from '../windows.ts';
+import { rebuildGaps } from './gaps.ts';
+import { rebuildPoolHolds } from './pools.ts';
+import { rebuildRowLocks } from './row-locks.ts';
+
+export interface Rebuilt {
+  /** Stretches of spans that are waits or work, by row. */
+  readonly overlays: ReadonlyMap<number, readonly Overlay[]>;
+  /** Something was rebuilt, so the verdict is less certain. */
+  readonly any: boolean;
+}
+
+/**
+ * Rebuilds what an export does not state: holds of pools that state only waits; where no span states a segment at all,
+ * also row locks, the event loop and admission (facts in each file). Adds to `activity`.
+ */
+export function rebuild(
+  forest: Forest,
+  classes: Classes,
+  requests: Requests,
+  activity: Activity,
+  index: QueueIndex,
+  timeline: Timeline,
+  lows: readonly number[],
+): Rebuilt {
+  const overlays = new Map<number, Overlay[]>();
+  const holds = rebuildPoolHolds(forest, requests, activity);
+  if (activity.stated) return { overlays, any: holds.length > 0 };
+  // With one rate, growth cannot tell a wait from its cost.
+  if (timeline.rising.length > 1) {
+    rebuildRowLocks(forest, requests, activity, index, holds, lows, timeline.rising, overlays);
+  }
+  rebuildGaps(forest, classes, requests, activity, index, lows, timeline.rising, overlays);
+  return { overlays, any: true };
+}

@@ -1,0 +1,161 @@
+import { KIND } from '../../model/span.ts';
+import { attribute } from '../../model/span-table.ts';
+import type { Forest } from '../../tree/types.ts';
+import { ACQUIRED, type Activity, type Wait } from '../activity.ts';
+import type { Requests } from '../requests-types.ts';
+import { type Statement, StatementReader } from '../statement.ts';
+
+/** A connection in use, as its statements show it. */
+export interface RebuiltHold {
+  readonly wait: Wait;
+  /** Statements sent over it, in order. */
+  readonly statements: readonly { readonly row: number; readonly statement: Statement }[];
+}
+
+/** JS clocks floor starts to whole ms: a statement may seem to start before its connection was there. */
+const CLOCK_NS = 2e6;
+
+/**
+ * Holds of pools that state only waits: a connection is held from the end of its wait to the end of its last statement.
+ * Its statements are the database calls under the same parent after it, up to COMMIT or ROLLBACK where it began with
+ * BEGIN, else up to the next acquisition from the same pool.
+ */
+export function rebuildPoolHolds(forest: Forest, requests: Requests, activity: Activity): RebuiltHold[] {
+  const held = new Set(activity.holds.map((hold) => hold.queue));
+  const wanted = new Set(
+    activity.queues.filter((q) => q.kind === 'pool' && !held.has(q.index)).map((q) => q.index),
+  );
+  const reader = new StatementReader(forest.table);
+  const siblings = siblingsOf(forest);
+  const rebuilt: RebuiltHold[] = [];
+  for (const wait of activity.waits) {
+    if (!wanted.has(wait.queue) || wait.outcome !== ACQUIRED) continue;
+    const queue = activity.queues[wait.queue];
+    queue.holdsRebuilt = true;
+    // Where our wait sits inside another's acquire span, statements hang beside that one.
+    const acquire = acquireSpan(forest, wait.row);
+    const originNs = requests.startNs[wait.request];
+    const startNs = wait.endNs - originNs;
+    const readyNs = forest.end[acquire];
+    const statements: { row: number; statement: Statement }[] = [];
+    let inTransaction = false;
+    for (const row of siblings(forest.parent[acquire])) {
+      if (row === acquire || forest.start[row] < readyNs - CLOCK_NS) continue;
+      if (isAcquire(forest, row, acquire)) {
+        if (statements.length > 0) break;
+        continue;
+      }
+      if (forest.table.kind[row] !== KIND.client || !sameDatabase(forest, row, acquire)) continue;
+      const statement = reader.of(row);
+      if (statement === null || statement.verb === '') continue;
+      statements.push({ row, statement });
+      if (statement.verb === 'BEGIN' || statement.verb === 'START TRANSACTION') inTransaction = true;
+      if (inTransaction && (statement.verb === 'COMMIT' || statement.verb === 'ROLLBACK')) break;
+    }
+    if (statements.length === 0) continue;
+    const endNs = forest.end[statements[statements.length - 1].row];
+    activity.holds.push({
+      queue: wait.queue,
+      instance: wait.instance,
+      request: wait.request,
+      row: wait.row,
+      host: forest.parent[acquire],
+      startNs: originNs + startNs,
+      endNs: originNs + Math.max(startNs, endNs),
+      key: null,
+    });
+    const max = attribute(forest.table, acquire, 'db.postgresql.max.client');
+    if (typeof max === 'number' && max > 0) queue.statedCapacity[wait.instance] = max;
+    rebuilt.push({ wait, statements });
+  }
+  for (const queue of activity.queues) {
+    if (wanted.has(queue.index) && queue.holdsRebuilt) inferCapacity(activity, queue.index);
+  }
+  return rebuilt;
+}
+
+/** Capacity nobody states: the most connections held at once by an instance while somebody waited for one. */
+function inferCapacity(activity: Activity, queue: number): void {
+  const own = activity.queues[queue];
+  for (let instance = 0; instance < own.instances.length; instance++) {
+    if (own.statedCapacity[instance] !== null) continue;
+    const events: { timeNs: number; held: number; waiting: number }[] = [];
+    for (const hold of activity.holds) {
+      if (hold.queue !== queue || hold.instance !== instance) continue;
+      events.push(
+        { timeNs: hold.startNs, held: 1, waiting: 0 },
+        { timeNs: hold.endNs, held: -1, waiting: 0 },
+      );
+    }
+    for (const wait of activity.waits) {
+      if (wait.queue !== queue || wait.instance !== instance || wait.endNs - wait.startNs < CLOCK_NS)
+        continue;
+      events.push(
+        { timeNs: wait.startNs, held: 0, waiting: 1 },
+        { timeNs: wait.endNs, held: 0, waiting: -1 },
+      );
+    }
+    events.sort((a, b) => a.timeNs - b.timeNs || a.held - b.held);
+    const timeAt = new Map<number, number>();
+    let held = 0;
+    let waiting = 0;
+    let last = 0;
+    for (const event of events) {
+      if (waiting > 0) timeAt.set(held, (timeAt.get(held) ?? 0) + event.timeNs - last);
+      held += event.held;
+      waiting += event.waiting;
+      last = event.timeNs;
+    }
+    // The level kept longest while somebody waits: the highest one is often a clock effect.
+    const longest = [...timeAt].sort((a, b) => b[1] - a[1])[0];
+    if (longest && longest[0] > 0) {
+      own.queuedInUse[instance] = longest[0];
+      own.maxInUse[instance] = longest[0];
+    }
+  }
+}
+
+/** Rows by parent, in order of start. */
+export function siblingsOf(forest: Forest): (parent: number) => readonly number[] {
+  const byParent = new Map<number, number[]>();
+  for (const row of forest.order) {
+    const list = byParent.get(forest.parent[row]);
+    if (list) list.push(row);
+    else byParent.set(forest.parent[row], [row]);
+  }
+  const sorted = new Set<number>();
+  return (parent) => {
+    const list = byParent.get(parent);
+    if (!list) return [];
+    if (!sorted.has(parent)) {
+      sorted.add(parent);
+      list.sort((a, b) => forest.start[a] - forest.start[b] || forest.end[a] - forest.end[b]);
+    }
+    return list;
+  };
+}
+
+function acquireSpan(forest: Forest, row: number): number {
+  const parent = forest.parent[row];
+  if (parent < 0) return row;
+  const name = forest.table.strings.text(forest.table.name[parent]);
+  return /pool\.(connect|acquire)$/.test(name) ? parent : row;
+}
+
+function isAcquire(forest: Forest, row: number, acquire: number): boolean {
+  return (
+    forest.table.name[row] === forest.table.name[acquire] &&
+    forest.table.kind[row] === forest.table.kind[acquire] &&
+    sameDatabase(forest, row, acquire)
+  );
+}
+
+function sameDatabase(forest: Forest, a: number, b: number): boolean {
+  const { table } = forest;
+  for (const key of ['db.namespace', 'db.name', 'server.address']) {
+    const x = attribute(table, a, key);
+    const y = attribute(table, b, key);
+    if (x !== undefined && y !== undefined) return x === y;
+  }
+  return true;
+}

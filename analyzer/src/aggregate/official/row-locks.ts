@@ -1,0 +1,163 @@
+import type { Forest } from '../../tree/types.ts';
+import { ACQUIRED, type Activity, type QueueIndex } from '../activity.ts';
+import type { Overlay } from '../hold-contents.ts';
+import { topWindows } from '../queue-model.ts';
+import type { Requests } from '../requests-types.ts';
+import type { RebuiltHold } from './pools.ts';
+
+/** A statement that locks rows waits for them when its excess at the top is this share of its cost … */
+const OF_COST = 0.6;
+/** … and this multiple of the excess of the other statements on that server, plus 0.3 ms. */
+const OF_OTHERS = 3;
+const LEAST_NS = 3e5;
+/** Shorter waits of single statements are their own scatter. */
+const WAITED_NS = 2e5;
+
+interface Locking {
+  readonly row: number;
+  readonly request: number;
+  readonly server: number;
+  readonly instance: number;
+  readonly durationNs: number;
+  readonly locks: boolean;
+  readonly relation: string;
+  /** End of the transaction, ns relative to the root. */
+  readonly releaseNs: number;
+}
+
+/**
+ * Row locks from official spans: an UPDATE, DELETE or SELECT … FOR UPDATE in a transaction, whose time grows with load
+ * much more than that of other statements on the same server, waited for its rows. Wait = time − median at low load,
+ * hold = from then to COMMIT. Keys are unknown.
+ */
+export function rebuildRowLocks(
+  forest: Forest,
+  requests: Requests,
+  activity: { -readonly [K in keyof Activity]: Activity[K] },
+  index: QueueIndex,
+  holds: readonly RebuiltHold[],
+  lows: readonly number[],
+  rising: readonly number[],
+  overlays: Map<number, Overlay[]>,
+): void {
+  const low = new Set(lows);
+  const top = new Set(topWindows(rising));
+  const statements = lockingStatements(forest, activity, holds);
+  const byKey = Map.groupBy(
+    statements.filter((s) => s.locks && s.relation !== ''),
+    (s) => `${s.server}|${s.relation}`,
+  );
+  for (const members of byKey.values()) {
+    const { relation, server } = members[0];
+    const costNs = medianOf(members, low, requests);
+    if (costNs === null) continue;
+    const excess = meanExcess(members, top, requests, () => costNs);
+    const others = statements.filter((s) => s.server === server && !s.locks);
+    const costs = new Map<string, number | null>();
+    const otherExcess = meanExcess(others, top, requests, (s) => {
+      const key = s.relation;
+      if (!costs.has(key))
+        costs.set(
+          key,
+          medianOf(
+            others.filter((o) => o.relation === key),
+            low,
+            requests,
+          ),
+        );
+      return costs.get(key) ?? s.durationNs;
+    });
+    if (excess < OF_COST * costNs || excess < OF_OTHERS * Math.max(0, otherExcess) + LEAST_NS) continue;
+    const queue = index.of(
+      'lock',
+      `lock:${relation}`,
+      forest.table.resources[forest.table.resource[members[0].row]].service,
+    );
+    queue.holdsRebuilt = true;
+    index.instance(queue, '');
+    for (const one of members) {
+      const originNs = requests.startNs[one.request];
+      const waitNs = Math.max(0, one.durationNs - costNs);
+      const startNs = forest.start[one.row];
+      const grantNs = startNs + (waitNs > WAITED_NS ? waitNs : 0);
+      activity.waits.push({
+        queue: queue.index,
+        instance: 0,
+        request: one.request,
+        row: one.row,
+        startNs: originNs + startNs,
+        endNs: originNs + grantNs,
+        outcome: ACQUIRED,
+        inUse: null,
+        depth: null,
+      });
+      activity.holds.push({
+        queue: queue.index,
+        instance: 0,
+        request: one.request,
+        row: one.row,
+        host: forest.parent[one.row],
+        startNs: originNs + grantNs,
+        endNs: originNs + Math.max(grantNs, one.releaseNs),
+        key: null,
+      });
+      if (grantNs === startNs) continue;
+      overlays.set(one.row, [{ start: startNs, end: grantNs, segment: 'lock_wait', queue: queue.index }]);
+    }
+    const waited = new Map(members.map((one) => [one.row, Math.max(0, one.durationNs - costNs)]));
+    activity.calls = activity.calls.map((call) => {
+      const waitNs = waited.get(call.row) ?? 0;
+      if (waitNs <= WAITED_NS) return call;
+      return { ...call, startNs: call.startNs + waitNs, durationNs: call.durationNs - waitNs };
+    });
+  }
+}
+
+function lockingStatements(forest: Forest, activity: Activity, holds: readonly RebuiltHold[]): Locking[] {
+  const serverOf = new Map(activity.calls.map((call) => [call.row, call.queue]));
+  return holds.flatMap(({ wait, statements }) =>
+    statements.flatMap(({ row, statement }): Locking[] => {
+      const server = serverOf.get(row);
+      if (server === undefined || /^(BEGIN|START|COMMIT|ROLLBACK)/.test(statement.verb)) return [];
+      return [
+        {
+          row,
+          request: wait.request,
+          server,
+          instance: wait.instance,
+          durationNs: forest.end[row] - forest.start[row],
+          locks: statement.locksRows,
+          relation: statement.relation,
+          releaseNs: forest.end[statements[statements.length - 1].row],
+        },
+      ];
+    }),
+  );
+}
+
+function medianOf(
+  members: readonly Locking[],
+  windows: ReadonlySet<number>,
+  requests: Requests,
+): number | null {
+  const values = members.filter((s) => windows.has(requests.window[s.request])).map((s) => s.durationNs);
+  if (values.length < 5) return null;
+  values.sort((a, b) => a - b);
+  return values[values.length >> 1];
+}
+
+function meanExcess(
+  members: readonly Locking[],
+  windows: ReadonlySet<number>,
+  requests: Requests,
+  cost: (one: Locking) => number,
+): number {
+  let ns = 0;
+  let n = 0;
+  for (const one of members) {
+    if (!windows.has(requests.window[one.request])) continue;
+    ns += one.durationNs - cost(one);
+    n++;
+  }
+  return n > 0 ? ns / n : 0;
+}

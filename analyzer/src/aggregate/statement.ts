@@ -1,0 +1,72 @@
+import { attributeById, type SpanTable } from '../model/span-table.ts';
+
+/** What a database statement does, as far as its span tells. */
+export interface Statement {
+  /** Upper case: SELECT, UPDATE, COMMIT, …; empty when it is no statement. */
+  readonly verb: string;
+  /** First relation it writes or reads; empty when its text is not recorded. */
+  readonly relation: string;
+  /** It locks rows: UPDATE, DELETE, SELECT … FOR UPDATE / SHARE. */
+  readonly locksRows: boolean;
+}
+
+const VERB = /\b(SELECT|INSERT|UPDATE|DELETE|MERGE|BEGIN|START TRANSACTION|COMMIT|ROLLBACK|WITH|CALL)\b/i;
+const RELATION = /\b(?:UPDATE|INTO|FROM|MERGE\s+INTO)\s+(?:ONLY\s+)?("?[\w$]+"?(?:\."?[\w$]+"?)?)/i;
+const UPDATED = /\bUPDATE\s+(?:ONLY\s+)?("?[\w$]+"?(?:\."?[\w$]+"?)?)\s+SET\b/i;
+const FOR_UPDATE = /\bFOR\s+(?:NO\s+KEY\s+)?(?:UPDATE|SHARE|KEY\s+SHARE)\b/i;
+
+/** Reads statements from spans of database clients; texts are parsed once each. */
+export class StatementReader {
+  readonly #table: SpanTable;
+  readonly #text: readonly number[];
+  readonly #operation: readonly number[];
+  readonly #relation: readonly number[];
+  readonly #system: readonly number[];
+  readonly #parsed = new Map<string, Statement>();
+
+  constructor(table: SpanTable) {
+    const ids = (...keys: string[]) => keys.map((key) => table.strings.find(key)).filter((id) => id >= 0);
+    this.#table = table;
+    this.#text = ids('db.query.text', 'db.statement');
+    this.#operation = ids('db.operation.name', 'db.operation');
+    this.#relation = ids('db.collection.name', 'db.sql.table');
+    this.#system = ids('db.system.name', 'db.system');
+  }
+
+  /** @returns null for spans that are no database call. */
+  of(row: number): Statement | null {
+    const text = this.#first(row, this.#text);
+    const operation = this.#first(row, this.#operation);
+    if (text === '' && operation === '' && this.#first(row, this.#system) === '') return null;
+    const name = this.#table.strings.text(this.#table.name[row]);
+    const relation = this.#first(row, this.#relation);
+    const key = `${operation}\0${relation}\0${text}\0${name}`;
+    let parsed = this.#parsed.get(key);
+    if (!parsed) {
+      parsed = parse(text || name, operation, relation);
+      this.#parsed.set(key, parsed);
+    }
+    return parsed;
+  }
+
+  #first(row: number, keys: readonly number[]): string {
+    for (const key of keys) {
+      const value = attributeById(this.#table, row, key);
+      if (typeof value === 'string' && value !== '') return value;
+    }
+    return '';
+  }
+}
+
+function parse(text: string, operation: string, relation: string): Statement {
+  const named = operation || VERB.exec(text)?.[1] || '';
+  const updated = UPDATED.exec(text)?.[1];
+  // `WITH … UPDATE …` locks like the UPDATE in it.
+  const verb = (updated && /^(WITH)?$/i.test(named) ? 'UPDATE' : named).toUpperCase();
+  const found = relation || updated || RELATION.exec(text)?.[1] || '';
+  return {
+    verb,
+    relation: found.replaceAll('"', ''),
+    locksRows: verb === 'UPDATE' || verb === 'DELETE' || updated !== undefined || FOR_UPDATE.test(text),
+  };
+}
