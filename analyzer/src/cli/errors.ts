@@ -9,6 +9,8 @@ export const EXIT = {
   budget: 3,
   /** Part of the input could not be read, and --strict asked to be told. */
   partial: 4,
+  /** A fault of Waitfall itself (EX_SOFTWARE of sysexits.h). */
+  internal: 70,
 } as const;
 
 /** What can go wrong before there is an answer: a code for scripts, and what, where and what to do for people. */
@@ -38,6 +40,11 @@ export const errors = {
   unwritable: (path: string, why: string) => new CliError('UNWRITABLE', `${path}: cannot be written: ${why}`),
   badOption: (option: string, value: string, expected: string) =>
     new CliError('BAD_OPTION', `${option} '${value}' is not understood; ${expected}`),
+  nothingSelected: (first: string, last: string) =>
+    new CliError(
+      'NOTHING_SELECTED',
+      `no request starts between --from and --to; the requests of the input start from ${first} to ${last}`,
+    ),
   badFile: (path: string, expected: string) => new CliError('BAD_FILE', `${path}: ${expected}`),
   noRoute: (route: string, routes: readonly string[]) =>
     new CliError(

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import type { Analysis } from '../infer/analysis.ts';
+import type { Analysis, AnalyzeOptions } from '../infer/analysis.ts';
+import { startUnixNano } from '../model/span-table.ts';
 import { errors } from './errors.ts';
 import { analyzeOptions, type CommonFlags, rulesOf } from './options.ts';
 import { Progress } from './output.ts';
@@ -21,10 +22,29 @@ export async function load(inputs: readonly string[], flags: CommonFlags): Promi
     progress.say(`reading ${paths.join(' ').slice(0, 60)}`);
     const input = await readInputs(paths);
     progress.say(`analysing ${input.table.length} spans`);
-    return analyze(input, options);
+    const analysis = analyze(input, options);
+    requireSelection(analysis, options);
+    return analysis;
   } finally {
     progress.clear();
   }
+}
+
+/** Refuses a time range without a request, naming the times the input has. */
+function requireSelection(
+  { forest, requests }: Analysis,
+  { fromUnixNano, toUnixNano }: AnalyzeOptions,
+): void {
+  if (requests.count > 0 || forest.trees.length === 0) return;
+  if (fromUnixNano === undefined && toUnixNano === undefined) return;
+  const starts = forest.trees.map((tree) => startUnixNano(forest.table, tree.root));
+  const text = (unixNano: bigint) => new Date(Number(unixNano / 1_000_000n)).toISOString();
+  const [first, last] = [starts.reduce(earlier), starts.reduce((a, b) => (earlier(a, b) === a ? b : a))];
+  throw errors.nothingSelected(text(first), text(last));
+}
+
+function earlier(a: bigint, b: bigint): bigint {
+  return b < a ? b : a;
 }
 
 /** Refuses paths that do not exist before anything is read; a mistyped command gets a hint. */

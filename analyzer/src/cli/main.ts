@@ -1,4 +1,4 @@
-import { CliError } from './errors.ts';
+import { CliError, EXIT } from './errors.ts';
 import { endQuietlyOnClosedPipe } from './output.ts';
 import { run } from './program.ts';
 
@@ -6,7 +6,12 @@ endQuietlyOnClosedPipe();
 try {
   process.exitCode = await run(process.argv.slice(2));
 } catch (error) {
-  if (!(error instanceof CliError)) throw error;
-  process.stderr.write(`waitfall: ${error.message} [${error.code}]\n`);
-  process.exitCode = error.exitCode;
+  if (error instanceof CliError) {
+    process.stderr.write(`waitfall: ${error.message} [${error.code}]\n`);
+    process.exitCode = error.exitCode;
+  } else {
+    const detail = error instanceof Error ? error.stack : String(error);
+    process.stderr.write(`waitfall: internal error, please report it\n${detail}\n`);
+    process.exitCode = EXIT.internal;
+  }
 }

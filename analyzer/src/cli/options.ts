@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import type { AnalyzeOptions } from '../infer/analysis.ts';
 import { type Objective, parseObjective } from '../infer/objective.ts';
+import { parseChange } from '../infer/what-if.ts';
 import { parseDuration, parseTime } from '../model/duration.ts';
 import type { BuildOptions } from '../report/build.ts';
 import type { TextStyle } from '../report/text.ts';
@@ -56,7 +57,7 @@ export function analyzeOptions(flags: CommonFlags): AnalyzeOptions {
   return {
     toleranceNs: flags.tolerance === undefined ? undefined : duration('--tolerance', flags.tolerance),
     keepClocks: flags.keepClocks ?? false,
-    whatIf: flags.whatIf ?? [],
+    whatIf: (flags.whatIf ?? []).map(change),
     ...(flags.load === undefined ? {} : { loadPlan: loadPlan(flags.load) }),
     ...(flags.objective === undefined ? {} : { objective: objective(flags.objective) }),
     ...(from === undefined ? {} : { fromUnixNano: from }),
@@ -87,6 +88,15 @@ function time(option: string, text: string): bigint {
     throw errors.badOption(option, text, 'write a time such as 2026-05-01T12:00:00Z, or epoch s, ms or ns');
   }
   return unixNano;
+}
+
+function change(text: string): string {
+  try {
+    parseChange(text);
+    return text;
+  } catch (error) {
+    throw errors.badOption('--what-if', text, (error as Error).message);
+  }
 }
 
 function objective(text: string): Objective {

@@ -53,6 +53,11 @@ test('2: wrong use, said in one sentence with what to do', async () => {
     ],
     [['report', good, '--from', 'yesterday'], /--from 'yesterday' is not understood; write a time/],
     [['report', good, '--objective', 'p42<1ms'], /p42<1ms/],
+    [['report', good, '--what-if', 'more servers'], /--what-if 'more servers' is not understood/],
+    [
+      ['report', good, '--from', '2031-01-01'],
+      /no request starts between --from and --to; .* from 2025-10-09T08:53:20\.000Z to /,
+    ],
     [
       ['report', good, '--route', '/nowhere'],
       /no request has the route '\/nowhere'; the input has POST \/signup/,
