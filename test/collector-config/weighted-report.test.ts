@@ -74,9 +74,19 @@ test('the report of what a gateway kept agrees with the report of everything', {
     const steps = Math.abs(breaksAt(sampled, limitNs) - breaksAt(full, limitNs));
     assert.ok(steps <= 1, `p99 < ${limitNs / 1e6} ms: ${p99(sampled)} for ${p99(full)}`);
   }
-  const step = full.windows[1].startedPerSecond! - full.windows[0].startedPerSecond!;
-  assert.ok(
-    Math.abs(sampled.verdict.kneePerSecond! - full.verdict.kneePerSecond!) <= step,
-    `knee ${sampled.verdict.kneePerSecond} for ${full.verdict.kneePerSecond}`,
-  );
+  // Counts and the decomposition are those of everything, not of what was kept.
+  assert.ok(Math.abs(sampled.requests.count / full.requests.count - 1) < 0.05, `${sampled.requests.count}`);
+  for (const part of full.requests.segments.filter(({ share }) => share > 0.05)) {
+    const found = sampled.requests.segments.find(
+      ({ service, segment, resource }) =>
+        service === part.service && segment === part.segment && resource === part.resource,
+    );
+    const close = found && Math.abs(found.meanNs / part.meanNs - 1) < 0.1;
+    assert.ok(close, `${part.segment} ${part.resource}: ${found?.meanNs} for ${part.meanNs} ns a request`);
+  }
+  // Each within one load step of where the service does saturate.
+  const step = full.windows[1].plannedPerSecond! - full.windows[0].plannedPerSecond!;
+  for (const { verdict } of [full, sampled]) {
+    assert.ok(Math.abs(verdict.kneePerSecond! - knee) <= step, `knee ${verdict.kneePerSecond} for ${knee}`);
+  }
 });
