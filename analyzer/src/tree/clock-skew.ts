@@ -34,7 +34,7 @@ export function correctClocks(
   for (const row of order) {
     const above = parent[row];
     if (above < 0) {
-      timeline.anchor(row, 0);
+      timeline.placeRoot(row);
       continue;
     }
     timeline.placeLike(row, above);
@@ -43,8 +43,8 @@ export function correctClocks(
     const after = timeline.endAfter(row, above);
     if (before <= toleranceNs && after <= toleranceNs) continue;
     if (durationNs(table, row) > durationNs(table, above)) continue;
-    const inside = before > 0 ? timeline.start[above] : timeline.end[above] - durationNs(table, row);
-    timeline.anchor(row, inside);
+    if (before > 0) timeline.moveToStart(row, above);
+    else timeline.moveToEnd(row, above);
     offsets.push({
       from: table.resources[table.resource[above]].service,
       to: table.resources[table.resource[row]].service,

@@ -61,7 +61,7 @@ export function repairTrees(table: SpanTable, options: RepairOptions = DEFAULT_R
 /** Holds move with the span they hang under. */
 function placeHolds(holds: readonly HoldSpan[], timeline: Timeline, end: Float64Array): void {
   for (const { row, owner } of holds) {
-    if (owner < 0) timeline.anchor(row, 0);
+    if (owner < 0) timeline.placeRoot(row);
     else timeline.placeLike(row, owner);
     end[row] = timeline.end[row];
   }

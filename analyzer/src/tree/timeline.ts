@@ -1,4 +1,4 @@
-import { endUnixNano, type SpanTable, startUnixNano } from '../model/span-table.ts';
+import { type SpanTable, startUnixNano } from '../model/span-table.ts';
 import { difference, durationNs, MAX_NS } from './epoch.ts';
 
 /**
@@ -16,70 +16,96 @@ export class Timeline {
   readonly end: Float64Array;
   readonly #table: SpanTable;
   readonly #anchor: Int32Array;
-  readonly #anchorStart: Float64Array;
+  /** Positions of anchors that lie beyond the bound. */
+  readonly #farAnchors = new Map<number, bigint>();
 
   constructor(table: SpanTable) {
     this.#table = table;
     this.start = new Float64Array(table.length);
     this.end = new Float64Array(table.length);
     this.#anchor = new Int32Array(table.length).fill(-1);
-    this.#anchorStart = new Float64Array(table.length);
   }
 
-  /** Makes a row the anchor of what is placed under it: its start stands at `startNs`. */
-  anchor(row: number, startNs: number): void {
-    this.#place(row, row, startNs);
+  /** Places the root of a tree: its start is position 0. */
+  placeRoot(row: number): void {
+    this.#anchorAt(row, 0);
   }
 
-  /** Places a row by the anchor of another row. */
+  /** Places a row by the anchor of another row, as recorded. */
   placeLike(row: number, other: number): void {
-    this.#place(row, this.#anchor[other], this.#anchorStart[other]);
+    const anchor = this.#anchor[other];
+    this.#anchor[row] = anchor;
+    const t = this.#table;
+    const after = difference(t.startSec[row], t.startNs[row], t.startSec[anchor], t.startNs[anchor]);
+    const isExact = Number.isSafeInteger(after) && !this.#farAnchors.has(anchor);
+    this.#put(row, isExact ? this.start[anchor] + after : Number(this.#exactStart(row)));
+  }
+
+  /** Moves a row, and what is placed like it from here on, to start together with another row. */
+  moveToStart(row: number, other: number): void {
+    if (isNear(this.start[other])) this.#anchorAt(row, this.start[other]);
+    else this.#anchorFar(row, this.#exactStart(other));
+  }
+
+  /** Moves a row, and what is placed like it from here on, to end together with another row. */
+  moveToEnd(row: number, other: number): void {
+    const duration = durationNs(this.#table, row);
+    const start = this.end[other] - duration;
+    if (isNear(this.end[other]) && isNear(start)) this.#anchorAt(row, start);
+    else this.#anchorFar(row, this.#exactEnd(other) - BigInt(duration));
   }
 
   /** @returns by how many ns the start of `a` lies after that of `b`; negative: before. */
   startAfter(a: number, b: number): number {
-    const near = this.start[a] - this.start[b];
-    if (this.#near(this.start[a]) && this.#near(this.start[b])) return near;
-    return Number(
-      this.#exact(startUnixNano(this.#table, a), a) - this.#exact(startUnixNano(this.#table, b), b),
-    );
+    if (isNear(this.start[a]) && isNear(this.start[b])) return this.start[a] - this.start[b];
+    return Number(this.#exactStart(a) - this.#exactStart(b));
   }
 
   /** @returns by how many ns the end of `a` lies after that of `b`; negative: before. */
   endAfter(a: number, b: number): number {
-    const near = this.end[a] - this.end[b];
-    if (this.#near(this.end[a]) && this.#near(this.end[b])) return near;
-    return Number(this.#exact(endUnixNano(this.#table, a), a) - this.#exact(endUnixNano(this.#table, b), b));
+    if (isNear(this.end[a]) && isNear(this.end[b])) return this.end[a] - this.end[b];
+    return Number(this.#exactEnd(a) - this.#exactEnd(b));
   }
 
   /** @returns the part of `row` that lies after the end of `other`, ns. */
   beyondEnd(row: number, other: number): bigint {
-    const table = this.#table;
-    const otherEnd = this.#exact(endUnixNano(table, other), other);
-    const start = this.#exact(startUnixNano(table, row), row);
-    const end = this.#exact(endUnixNano(table, row), row);
+    const otherEnd = this.#exactEnd(other);
+    const start = this.#exactStart(row);
+    const end = this.#exactEnd(row);
     if (start >= otherEnd) return end - start;
     return end > otherEnd ? end - otherEnd : 0n;
   }
 
-  #place(row: number, anchor: number, anchorStart: number): void {
-    const t = this.#table;
-    const start =
-      difference(t.startSec[row], t.startNs[row], t.startSec[anchor], t.startNs[anchor]) + anchorStart;
-    this.#anchor[row] = anchor;
-    this.#anchorStart[row] = anchorStart;
+  #anchorAt(row: number, start: number): void {
+    this.#anchor[row] = row;
+    this.#put(row, start);
+  }
+
+  #anchorFar(row: number, start: bigint): void {
+    this.#anchor[row] = row;
+    this.#farAnchors.set(row, start);
+    this.#put(row, Number(start));
+  }
+
+  #put(row: number, start: number): void {
     this.start[row] = bounded(start);
-    this.end[row] = bounded(start + durationNs(t, row));
+    const isExact = Number.isSafeInteger(start);
+    this.end[row] = bounded(isExact ? start + durationNs(this.#table, row) : Number(this.#exactEnd(row)));
   }
 
-  #near(position: number): boolean {
-    return position > -MAX_NS && position < MAX_NS;
+  #exactStart(row: number): bigint {
+    const anchor = this.#anchor[row];
+    const at = this.#farAnchors.get(anchor) ?? BigInt(this.start[anchor]);
+    return at + startUnixNano(this.#table, row) - startUnixNano(this.#table, anchor);
   }
 
-  /** An epoch time of a row, moved as its subtree was; only differences between rows of one tree mean anything. */
-  #exact(unixNano: bigint, row: number): bigint {
-    return unixNano - startUnixNano(this.#table, this.#anchor[row]) + BigInt(this.#anchorStart[row]);
+  #exactEnd(row: number): bigint {
+    return this.#exactStart(row) + BigInt(durationNs(this.#table, row));
   }
+}
+
+function isNear(position: number): boolean {
+  return position > -MAX_NS && position < MAX_NS;
 }
 
 function bounded(position: number): number {

@@ -6,7 +6,7 @@ import { repairTrees } from '../../../analyzer/src/tree/repair.ts';
 import { type Forest, STATE } from '../../../analyzer/src/tree/types.ts';
 import { anySpans, orderlySpans } from './generate.ts';
 import { type NaiveForest, type NaiveSpan, naiveRepair } from './oracle.ts';
-import { type TestSpan, tableOf } from './spans.ts';
+import { BASE, type TestSpan, tableOf } from './spans.ts';
 
 const STATE_NAMES = ['tree', 'dropped', 'quarantined', 'hold', 'detached'];
 
@@ -34,12 +34,13 @@ function describeNaive({ spans, counters, moves }: NaiveForest): unknown {
   const rows = spans.map((span) => {
     const placed = span.state === 'tree' || span.state === 'detached' || span.state === 'hold';
     const root = placed ? rootOf(span) : null;
+    const origin = (root?.state === 'tree' ? root : span).start;
     return {
       state: span.state,
       parent: placed ? (span.parent?.row ?? -1) : -1,
       root: root === null || root.state !== 'tree' ? -1 : root.row,
-      start: placed ? span.start : null,
-      end: placed ? span.cutEnd : null,
+      start: placed ? bounded(span.start!, origin!) : null,
+      end: placed ? bounded(span.cutEnd, origin!) : null,
     };
   });
   const roots = spans
@@ -50,6 +51,13 @@ function describeNaive({ spans, counters, moves }: NaiveForest): unknown {
       missingParent: span.rootKind === 'orphan' ? span.missing : '',
     }));
   return { rows, roots, counters, skew: skewTable(moves) };
+}
+
+/** Positions further than 2^53 ns from the root of the tree are cut to that bound. */
+function bounded(time: bigint, origin: bigint): bigint {
+  const limit = BigInt(Number.MAX_SAFE_INTEGER);
+  if (time - origin > limit) return origin + limit;
+  return time - origin < -limit ? origin - limit : time;
 }
 
 function skewTable(moves: NaiveForest['moves']): unknown {
@@ -101,6 +109,24 @@ function fates(spans: readonly TestSpan[]): string[] {
     })
     .sort();
 }
+
+/** Spans in several eras: clocks at 1970, requests a year apart, subtrees whose process lives in another decade. */
+const farSpans = fc
+  .tuple(orderlySpans, fc.array(fc.nat(), { minLength: 40, maxLength: 40 }))
+  .map(([spans, eras]) => {
+    const year = 365n * 86_400n * 1_000_000_000n;
+    const shifts = [0n, 0n, 0n, year, -year, -BASE + 5n, 8_999_999n * 1_000_000_000n, 104n * (year / 365n)];
+    return spans.map((span, i) => {
+      const shift = shifts[eras[i] % shifts.length];
+      const stretch = eras[i] % 31 === 0 ? year / 4n : 0n;
+      const at = (time: TestSpan['start']) => BASE + BigInt(time as number) + shift;
+      return { ...span, start: at(span.start), end: at(span.end) + stretch };
+    });
+  });
+
+test('repair equals the restatement where clocks are years apart', () => {
+  fc.assert(fc.property(farSpans, fc.constantFrom(0, 3), fc.boolean(), check), { numRuns: 1000 });
+});
 
 test('the order of the records changes nothing', () => {
   const shuffled = anySpans.chain((spans) =>
