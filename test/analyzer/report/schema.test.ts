@@ -1,21 +1,11 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { buildReport } from '../../../analyzer/src/report/build.ts';
 import { jsonReport } from '../../../analyzer/src/report/json.ts';
 import { analyzeText } from './analyze-text.ts';
 import { exampleReport } from './example.ts';
 import { otlp, signup, type TestSpan } from './otlp.ts';
-
-const schema = JSON.parse(
-  readFileSync(new URL('../../../analyzer/report.schema.json', import.meta.url), 'utf8'),
-);
-const validate = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true }).compile(schema);
-
-function check(text: string): void {
-  assert.ok(validate(JSON.parse(text)), JSON.stringify(validate.errors, null, 2));
-}
+import { assertFollowsSchema, validate } from './schema.ts';
 
 const many = (count: number): TestSpan[] =>
   Array.from({ length: count }, (_, i) => signup(i + 1, i * 20_000_000, i % 5)).flat();
@@ -32,12 +22,12 @@ const inputs: Readonly<Record<string, string>> = {
 for (const [name, content] of Object.entries(inputs)) {
   test(`the JSON report follows its schema: ${name}`, async () => {
     const analysis = await analyzeText({ 'a.jsonl': content });
-    check(jsonReport(buildReport(analysis)));
-    check(jsonReport(buildReport(analysis, { by: 'tenant' })));
+    assertFollowsSchema(jsonReport(buildReport(analysis)));
+    assertFollowsSchema(jsonReport(buildReport(analysis, { by: 'tenant' })));
   });
 }
 
-test('a full report follows the schema', () => check(jsonReport(exampleReport())));
+test('a full report follows the schema', () => assertFollowsSchema(jsonReport(exampleReport())));
 
 test('the schema refuses what the design does not have', () => {
   const report = JSON.parse(jsonReport(exampleReport()));
