@@ -43,6 +43,15 @@ test('alike leaves are folded with their count, others are not', async () => {
   assert.match(out, /odd one/);
 });
 
+test('holds that are spans of their own are listed beside the tree', async () => {
+  const hold = { 'waitfall.segment': 'hold', 'waitfall.resource': 'lock:t' };
+  const out = await trace([
+    { id: 1, name: 'root', start: 0, end: 1000 },
+    { id: 2, parent: 1, name: 'hold', start: 300, end: 1500, attributes: hold },
+  ]);
+  assert.match(out, /- lock:t: held 1\.2 µs from \+300 ns/);
+});
+
 test('a strip gives every cell to the segment that owns most of it', () => {
   const pieces = [
     { row: 0, start: 0, end: 45 },

@@ -10,7 +10,7 @@ import { partName } from '../sections/decomposition.ts';
 import { plural } from '../sections/head.ts';
 import { renderText, type TextStyle } from '../text.ts';
 import { count, duration, percent, timeOfDay } from '../units.ts';
-import { detachedRows, type WaterfallRow, waterfallRows } from './rows.ts';
+import { detachedRows, holdSpanLines, type WaterfallRow, waterfallRows } from './rows.ts';
 import { LETTERS, strip } from './strip.ts';
 
 /** Lines of a waterfall; the spans with the most own time are kept, in their places. */
@@ -61,7 +61,10 @@ function treeSections(analysis: Analysis, tree: Tree, index: number, style: Text
     ]),
     ...section('Who owned each moment', [pieceTable(analysis, pieces, length)]),
     ...section('Holds and blockers', [
-      list(rows.flatMap((row) => row.notes.map((note) => `${row.name}: ${note}`))),
+      list([
+        ...rows.flatMap((row) => row.notes.map((note) => `${row.name}: ${note}`)),
+        ...holdSpanLines(analysis, index),
+      ]),
     ]),
     ...section('Detached: ended after everything that could have waited', [
       list(

@@ -128,6 +128,19 @@ function toRow(
   };
 }
 
+/** @returns a line for each hold that is a span of its own: such spans stand beside the tree, not in it. */
+export function holdSpanLines({ forest, classes }: Analysis, treeIndex: number): string[] {
+  const { start, end, treeOf, table } = forest;
+  return forest.holds
+    .map(({ row }) => row)
+    .filter((row) => treeOf[row] === treeIndex)
+    .sort((a, b) => start[a] - start[b] || a - b)
+    .map((row) => {
+      const what = classes.resources[classes.resource[row]] ?? table.strings.text(table.name[row]);
+      return `${what}: held ${duration(end[row] - start[row])} from +${duration(Math.max(0, start[row]))}`;
+    });
+}
+
 /** What the bar cannot show: holds and blockers. */
 function notesOf(forest: Forest, row: number): string[] {
   const { table } = forest;
