@@ -33,7 +33,7 @@ export function decide(facts: Facts): Inference {
         : `rates between ${perSecond(rates[0])} and ${perSecond(rates[rates.length - 1])} are too near to see queues grow`,
     );
   }
-  const first = findFirst(models, frame);
+  const first = findFirst(models, frame, facts.closedLoop !== null);
   if (first === null) {
     return refuse('not-saturated', `no queue is full and growing up to ${perSecond(frame.topRate)}`);
   }

@@ -14,6 +14,7 @@ export interface FirstQueue {
 
 /** Driven to at least this share of R. */
 const DRIVEN = 0.9;
+const DRIVEN_CLOSED = 0.82;
 const USED = 0.75;
 /** Rates this near cannot be told apart. */
 export const NEAR_TIE = 1.15;
@@ -27,12 +28,12 @@ const STRETCHED_SHARE = 0.1;
 const BEYOND_TOP = 1.02;
 
 /** Rules 6 and 7. `models` ascending by rate. @returns null when nothing is saturated. */
-export function findFirst(models: readonly QueueModel[], frame: Frame): FirstQueue | null {
-  if (!models.some((model) => isSaturated(model, frame))) return null;
+export function findFirst(models: readonly QueueModel[], frame: Frame, closed = false): FirstQueue | null {
+  if (!models.some((model) => isSaturated(model, frame, closed))) return null;
   const driven = models.filter(
     (model) =>
       model.saturatesAt !== null &&
-      frame.topRate >= DRIVEN * model.saturatesAt &&
+      frame.topRate >= (closed ? DRIVEN_CLOSED : DRIVEN) * model.saturatesAt &&
       queueing(model, frame) &&
       (drivenUtilization(model, frame) ?? 1) >= USED,
   );

@@ -5,6 +5,8 @@ const WAIT_FACTOR = 1.5;
 const WAIT_NS_PER_REQUEST = 1e5;
 const FULL = 0.9;
 const FULL_SAMPLED = 0.81;
+/** Users who wait do not arrive: a closed loop never fills a queue to the brim. */
+const FULL_CLOSED = 0.85;
 const SERVER_BELOW_TOP = 0.97;
 /** Servers counted by a fit: less certain, so fuller. */
 const SERVER_FULL = 0.95;
@@ -66,15 +68,17 @@ export function drivenUtilization(model: QueueModel, frame: Frame): number | nul
 }
 
 /** Rule 6: a queue that grows and is full (servers without holds: driven to their rate). */
-export function isSaturated(model: QueueModel, frame: Frame): boolean {
+export function isSaturated(model: QueueModel, frame: Frame, closed = false): boolean {
   if (!queueing(model, frame)) return false;
   const u = maxUtilization(model, frame);
   if (model.kind === 'downstream') {
     if (model.saturatesAt === null) return false;
-    return model.saturatesAt < SERVER_BELOW_TOP * frame.topRate || (u ?? 0) >= SERVER_FULL;
+    return (
+      model.saturatesAt < SERVER_BELOW_TOP * frame.topRate || (u ?? 0) >= (closed ? FULL_CLOSED : SERVER_FULL)
+    );
   }
   if (u === null) return false;
-  if (u >= FULL) return true;
+  if (u >= FULL || (closed && u >= FULL_CLOSED)) return true;
   if (frame.timeline.sampling.kind !== 'none' && u > FULL_SAMPLED) return true;
   return lossesGrow(model) && u >= FULL_LOSING;
 }
