@@ -5,7 +5,7 @@ import { addHoldContents } from '../aggregate/hold-contents.ts';
 import { type LoadPlan, parseLoadPlan } from '../aggregate/load-plan.ts';
 import { rebuild } from '../aggregate/official/index.ts';
 import { measureOpaque } from '../aggregate/opaque.ts';
-import { lowWindows } from '../aggregate/queue-model.ts';
+import { type Frame, lowWindows, type QueueModel } from '../aggregate/queue-model.ts';
 import { recoveryOf } from '../aggregate/recovery.ts';
 import { collectRequests } from '../aggregate/requests.ts';
 import type { Requests } from '../aggregate/requests-types.ts';
@@ -57,6 +57,9 @@ export interface Analysis {
   readonly sampling: Sampling;
   readonly windows: readonly WindowRow[];
   readonly resources: readonly ResourceRow[];
+  /** The same queues as the inference sees them, nearest to saturation first. */
+  readonly models: readonly QueueModel[];
+  readonly frame: Frame;
   readonly recovery: Recovery | null;
   readonly verdict: Verdict;
   /** What could not be used (a load plan that does not overlap the traces, ...), one sentence each. */
@@ -114,6 +117,8 @@ export function analyze(input: Input, options: AnalyzeOptions = {}): Analysis {
     sampling: timeline.sampling,
     windows,
     resources: resourceRows(models, timeline),
+    models,
+    frame,
     recovery: recoveryOf(requests, timeline, verdict.kneePerSecond),
     verdict,
     notes: [...given.notes, ...timeline.notes].map((text) => ({ id: 'load-plan', text })),
