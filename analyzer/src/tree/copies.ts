@@ -28,7 +28,7 @@ export function dropCopies(work: Work): { duplicates: number; conflicts: number 
   let duplicates = 0;
   let conflicts = 0;
   for (let row = 0; row < table.length; row++) {
-    if (index.first(row) !== row) continue;
+    if (index.isRepeat(row)) continue;
     kept[row] = row;
     if (index.next(row) < 0) continue;
     const different = differentCopies(table, index, row);
