@@ -4,12 +4,13 @@ export type Bytes = AsyncIterable<Buffer>;
 
 const BLOCK_BYTES = 1 << 20;
 
-/** @returns the bytes of a file, block by block. */
-export async function* fileBytes(path: string): AsyncGenerator<Buffer> {
+/** @returns the bytes of a file, block by block; into one block again and again while `blocks.reuse` is set. */
+export async function* fileBytes(path: string, blocks: { reuse: boolean }): AsyncGenerator<Buffer> {
   const file = await open(path);
   try {
+    let block: Buffer | null = null;
     for (;;) {
-      const block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+      if (block === null || !blocks.reuse) block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
       const { bytesRead } = await file.read(block, 0, BLOCK_BYTES);
       if (bytesRead === 0) return;
       yield bytesRead === BLOCK_BYTES ? block : block.subarray(0, bytesRead);

@@ -26,6 +26,8 @@ function idFault(value: unknown): string {
 /** Gathers what all readers find in all files into one {@link Input}. */
 export class Collector {
   readonly builder = new SpanTableBuilder();
+  /** False: OTLP lines are read by JSON.parse alone, the oracle of the byte scanner. */
+  readonly fast: boolean;
   readonly metrics: Metric[] = [];
   readonly #rejected: Rejected[] = [];
   #rejectedTotal = 0;
@@ -37,6 +39,10 @@ export class Collector {
   #path = '';
   #before = { spans: 0, metrics: 0, logs: 0, profiles: 0, loadPlans: 0 };
   #firstReason: string | null = null;
+
+  constructor(fast = true) {
+    this.fast = fast;
+  }
 
   /** Rejections and load plans from here on belong to this file. */
   openFile(path: string): void {

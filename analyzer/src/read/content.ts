@@ -3,6 +3,7 @@ import type { Bytes } from './bytes.ts';
 import type { Collector, Position } from './collector.ts';
 import { readJsonValue, unknownReason } from './json-shapes.ts';
 import { JsonValues, SALVAGED, type TornLine, unfinishedReason } from './json-values.ts';
+import { OtlpLineScanner } from './otlp-line-scan.ts';
 import { parseJson } from './parse-json.ts';
 import {
   MAX_RECORD_BYTES,
@@ -50,7 +51,8 @@ export async function readContent(
   return format === undefined ? null : format.read(source, collector, torn);
 }
 
-function startsJson(head: Buffer): boolean {
+/** True for JSON, whose reader copies what it is handed. */
+export function startsJson(head: Buffer): boolean {
   const first = head.find(
     (byte) => byte !== 0x20 && byte !== 9 && byte !== 10 && byte !== 13 && byte !== 0x1e,
   );
@@ -72,6 +74,7 @@ function framedPayload(head: Buffer): 'zstd' | 'json' | null {
 
 async function readJson(source: Bytes, collector: Collector, torn: TornLine | null): Promise<ContentResult> {
   const names = new Set<string>();
+  const scanner = new OtlpLineScanner(collector.builder);
   const values = new JsonValues(
     {
       value: (value, at) => {
@@ -82,6 +85,11 @@ async function readJson(source: Bytes, collector: Collector, torn: TornLine | nu
         if (error !== null) collector.reject(at, `record dropped whole: ${(error as Error).message}`);
         if (name !== null) names.add(name);
         return name !== null || error !== null;
+      },
+      line: (buffer, from, end) => {
+        if (!collector.fast || !scanner.scan(buffer, from, end)) return false;
+        names.add('OTLP JSON');
+        return true;
       },
       broken: (at, reason) => collector.reject(at, reason),
     },

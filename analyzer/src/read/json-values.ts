@@ -10,6 +10,9 @@ const MAX_VALUE_BYTES = 128 << 20;
 
 const REQUEST_STARTS = ['{"resourceSpans"', '{"resourceMetrics"', '{"resourceLogs"'];
 
+/** Room behind the last byte, so that a scanner may read ahead. */
+const PADDING = 64;
+
 const NEWLINE = 10;
 const BOM = [0xef, 0xbb, 0xbf];
 
@@ -96,10 +99,10 @@ export class JsonValues {
   }
 
   #append(chunk: Uint8Array): void {
-    if (this.#end + chunk.length > this.#buffer.length) {
+    if (this.#end + chunk.length + PADDING > this.#buffer.length) {
       const kept = this.#end - this.#start;
       const room = Math.max(this.#buffer.length, 1 << 16);
-      const size = kept + chunk.length > room / 2 ? Math.max(room * 2, kept + chunk.length) : room;
+      const size = kept + chunk.length > room / 2 ? Math.max(room * 2, kept + chunk.length + PADDING) : room;
       const target = size > this.#buffer.length ? Buffer.allocUnsafe(size) : this.#buffer;
       this.#buffer.copy(target, 0, this.#start, this.#end);
       this.#buffer = target;

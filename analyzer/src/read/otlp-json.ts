@@ -80,7 +80,7 @@ export function decodeKind(value: unknown): number {
   return decodeEnum(value, 'SPAN_KIND_', KIND, 5);
 }
 
-function decodeStatus(status: unknown): { code: number; message: string } {
+export function decodeStatus(status: unknown): { code: number; message: string } {
   if (!isObject(status)) return { code: decodeStatusCode(status), message: '' };
   return { code: decodeStatusCode(status.code), message: text(status.message) };
 }
@@ -104,7 +104,7 @@ function decodeEnum(
   return Object.hasOwn(names, name) ? names[name] : 0;
 }
 
-function decodeLinks(value: unknown): SpanLink[] {
+export function decodeLinks(value: unknown): SpanLink[] {
   const links: SpanLink[] = [];
   for (const link of list(value)) {
     if (!isObject(link)) continue;
@@ -118,7 +118,7 @@ function decodeLinks(value: unknown): SpanLink[] {
   return links;
 }
 
-function decodeEvents(value: unknown): SpanEvent[] {
+export function decodeEvents(value: unknown): SpanEvent[] {
   const events: SpanEvent[] = [];
   for (const event of list(value)) {
     if (!isObject(event)) continue;

@@ -1,0 +1,142 @@
+import { parseJson } from './parse-json.ts';
+
+/** What a method returns instead of a position where the bytes are not what it knows. */
+export const UNKNOWN = -1;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+/** A number, true, false or null, as JSON spells them. */
+export const LITERAL = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
+
+/** Value of a hexadecimal digit by its byte; above 15 for any other byte. */
+const HEX_DIGIT = new Uint8Array(256).fill(0xff);
+for (let digit = 0; digit < 16; digit++) {
+  HEX_DIGIT[digit.toString(16).charCodeAt(0)] = digit;
+  HEX_DIGIT[digit.toString(16).toUpperCase().charCodeAt(0)] = digit;
+}
+
+/** Four ASCII characters as the number a little-endian read of them gives. */
+export function word(text: string): number {
+  return Buffer.from(text, 'latin1').readInt32LE(0);
+}
+
+/** Steps over JSON without white space, byte by byte. Positions are indexes into the buffer set last. */
+export class JsonBytes {
+  bytes: Buffer = Buffer.alloc(0);
+  view: DataView = new DataView(new ArrayBuffer(0));
+  /** True when the string stepped over last holds a backslash. */
+  escaped = false;
+  /** False when an id read since it was set to true held a character that is no hex digit. */
+  hexOk = true;
+
+  setBuffer(buffer: Buffer): void {
+    if (buffer === this.bytes) return;
+    this.bytes = buffer;
+    this.view = new DataView(buffer.buffer, buffer.byteOffset, buffer.length);
+  }
+
+  /** @returns the position of the closing quote of a string whose content begins at p; UNKNOWN at a control character. */
+  stringEnd(from: number): number {
+    const { bytes, view } = this;
+    const last = bytes.length - 4;
+    let p = from;
+    this.escaped = false;
+    while (p <= last) {
+      // Four bytes at once: is one of them a quote, a backslash or below 0x20? The lowest hit is exact.
+      const four = view.getInt32(p, true);
+      const quote = four ^ 0x22222222;
+      const slash = four ^ 0x5c5c5c5c;
+      const hit =
+        (((quote - 0x01010101) & ~quote) | ((slash - 0x01010101) & ~slash) | ((four - 0x20202020) & ~four)) &
+        0x80808080;
+      if (hit === 0) {
+        p += 4;
+        continue;
+      }
+      p += (31 - Math.clz32(hit & -hit)) >> 3;
+      const c = bytes[p];
+      if (c === QUOTE) return p;
+      if (c !== BACKSLASH) return UNKNOWN;
+      this.escaped = true;
+      p += 2;
+    }
+    return UNKNOWN;
+  }
+
+  /** @returns the position after a value of any kind, without a look inside; UNKNOWN where none ends. */
+  valueEnd(from: number): number {
+    const { bytes } = this;
+    const first = bytes[from];
+    if (first === QUOTE) {
+      const end = this.stringEnd(from + 1);
+      return end < 0 ? UNKNOWN : end + 1;
+    }
+    if (first !== 0x7b && first !== 0x5b) return this.literalEnd(from);
+    let depth = 0;
+    for (let p = from; p < bytes.length; p++) {
+      const c = bytes[p];
+      if (c === QUOTE) {
+        p = this.stringEnd(p + 1);
+        if (p < 0) return UNKNOWN;
+      } else if (c === 0x7b || c === 0x5b) depth++;
+      else if (c === 0x7d || c === 0x5d) {
+        if (--depth === 0) return p + 1;
+      } else if (c <= 0x20) return UNKNOWN;
+    }
+    return UNKNOWN;
+  }
+
+  /** @returns the position of the `,`, `}` or `]` behind a number, true, false or null. */
+  literalEnd(from: number): number {
+    const { bytes } = this;
+    for (let p = from; p < bytes.length; p++) {
+      const c = bytes[p];
+      if (c === 0x2c || c === 0x7d || c === 0x5d) return p === from ? UNKNOWN : p;
+      if (c <= 0x20 || c === QUOTE || c > 0x7a) return UNKNOWN;
+    }
+    return UNKNOWN;
+  }
+
+  /** @returns the position after a value that is not kept, once JSON.parse has agreed that it is one. */
+  skipValue(from: number): number {
+    const end = this.valueEnd(from);
+    if (end < 0) return UNKNOWN;
+    const first = this.bytes[from];
+    if (first === QUOTE && !this.escaped) return end;
+    if (first === QUOTE || first === 0x7b || first === 0x5b) this.parse(from, end);
+    else if (!LITERAL.test(this.bytes.toString('latin1', from, end))) return UNKNOWN;
+    return end;
+  }
+
+  /** Throws where the bytes are no JSON. */
+  parse(from: number, end: number): unknown {
+    return parseJson(this.bytes.toString('utf8', from, end));
+  }
+
+  /** @returns eight hex digits as a number; clears {@link hexOk} when they are not. */
+  hex8(p: number): number {
+    const { bytes } = this;
+    const a = HEX_DIGIT[bytes[p]];
+    const b = HEX_DIGIT[bytes[p + 1]];
+    const c = HEX_DIGIT[bytes[p + 2]];
+    const d = HEX_DIGIT[bytes[p + 3]];
+    const e = HEX_DIGIT[bytes[p + 4]];
+    const f = HEX_DIGIT[bytes[p + 5]];
+    const g = HEX_DIGIT[bytes[p + 6]];
+    const h = HEX_DIGIT[bytes[p + 7]];
+    if ((a | b | c | d | e | f | g | h) > 15) this.hexOk = false;
+    return ((a << 28) | (b << 24) | (c << 20) | (d << 16) | (e << 12) | (f << 8) | (g << 4) | h) >>> 0;
+  }
+
+  /** @returns `digits` decimal digits as a number, UNKNOWN when they are not. */
+  decimal(from: number, digits: number): number {
+    const { bytes } = this;
+    let value = 0;
+    for (let p = from; p < from + digits; p++) {
+      const digit = bytes[p] - 0x30;
+      if (digit < 0 || digit > 9) return UNKNOWN;
+      value = value * 10 + digit;
+    }
+    return value;
+  }
+}
