@@ -46,7 +46,6 @@ async function runOne(
   const run = await runVariant({
     variant,
     manifest,
-    manifestPath: options.manifestPath,
     directory,
     database,
     children,

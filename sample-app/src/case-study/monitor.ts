@@ -6,7 +6,7 @@ import type { StatsAnswer } from '../service/stats.ts';
 const INTERVAL_MS = 500;
 
 /** A trace that is not recorded: looking at the service must not count as one of its requests. */
-const UNRECORDED = '00-00000000000000000000000000000001-0000000000000001-00';
+export const UNRECORDED = '00-00000000000000000000000000000001-0000000000000001-00';
 
 /** State of the run at one moment; a line of `resources.jsonl`. */
 export interface Sample {

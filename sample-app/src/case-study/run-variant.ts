@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,6 +8,7 @@ import type { LoadMessage } from '../load/main.ts';
 import { type LoadManifest, manifestHash } from '../load/manifest.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Children } from '../run/children.ts';
+import { offerLoad } from '../run/load.ts';
 import { createTables } from '../service/schema.ts';
 import type { StatsAnswer } from '../service/stats.ts';
 import { VARIANTS, type VariantName } from '../service/variants.ts';
@@ -29,8 +30,6 @@ export interface VariantRun {
 export interface RunOptions {
   readonly variant: VariantName;
   readonly manifest: LoadManifest;
-  /** The file that the manifest was read from. */
-  readonly manifestPath: string;
   /** Exists and is empty. */
   readonly directory: string;
   readonly database: Database;
@@ -78,7 +77,13 @@ export async function runVariant(options: RunOptions): Promise<VariantRun> {
   });
   const monitor = new Monitor(service.url, pids, join(directory, 'resources.jsonl'));
   try {
-    await runLoad(options, service.url, pids, monitor);
+    const offered = await offerLoad(children, {
+      manifest,
+      url: service.url,
+      directory,
+      watch: pids,
+      onMessage: (message) => options.onMessage(message, monitor.last),
+    });
     const stats = await drain(service.url);
     await monitor.stop();
     // The service is stopped before the data is checked: what it still wanted to write is then written or lost.
@@ -91,7 +96,8 @@ export async function runVariant(options: RunOptions): Promise<VariantRun> {
       auditParts: config.audit === 'outbox' ? 1 : config.auditRows,
       stats,
     });
-    const load = await addInvariants(join(directory, 'load.json'), invariants);
+    const load = { ...offered, invariants: [...offered.invariants, ...invariants] };
+    await writeJson(join(directory, 'load.json'), load);
     await writeJson(join(directory, 'invariants.json'), load.invariants);
     return { variant, directory, load, invariants: load.invariants, samples: monitor.samples };
   } finally {
@@ -130,25 +136,6 @@ async function serverVersion(url: string): Promise<string> {
   return rows[0]!.server_version;
 }
 
-async function runLoad(
-  options: RunOptions,
-  url: string,
-  pids: Readonly<Record<string, number>>,
-  monitor: Monitor,
-): Promise<void> {
-  const watch = Object.entries(pids).flatMap(([name, pid]) => ['--watch', `${name}=${pid}`]);
-  const generator = options.children.spawn('load generator', new URL('../load/main.ts', import.meta.url), {
-    args: ['--manifest', options.manifestPath, '--url', url, '--out', options.directory, ...watch],
-  });
-  generator.on('message', (message: LoadMessage) => options.onMessage(message, monitor.last));
-  await new Promise<void>((resolve, reject) => {
-    generator.once('exit', (code, signal) => {
-      if (code === 0) resolve();
-      else reject(new Error(`the load generator ended with ${signal ?? `exit code ${code}`}`));
-    });
-  });
-}
-
 /** Waits until nobody waits any more. @returns the last state seen, whether quiet or not. */
 async function drain(url: string): Promise<StatsAnswer | null> {
   const deadline = Date.now() + DRAIN_MS;
@@ -161,13 +148,6 @@ async function drain(url: string): Promise<StatsAnswer | null> {
     if (!busy || Date.now() > deadline) return stats;
     await sleep(100);
   }
-}
-
-async function addInvariants(path: string, invariants: readonly Invariant[]): Promise<LoadFile> {
-  const load = JSON.parse(await readFile(path, 'utf8')) as LoadFile;
-  const merged = { ...load, invariants: [...load.invariants, ...invariants] };
-  await writeJson(path, merged);
-  return merged;
 }
 
 async function writeJson(path: string, value: unknown): Promise<void> {

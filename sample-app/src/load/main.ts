@@ -21,7 +21,7 @@ export type LoadMessage =
 
 const HELP = `usage: npm run load -- --manifest FILE --url URL [options]
 
-  --manifest FILE   the load: steps, request mix, seed (JSON or YAML)
+  --manifest FILE   the load: steps, request mix, seed (JSON or YAML); - reads it from standard input
   --url URL         the service
   --out DIR         where load.json and the client's spans go (default: .)
   --watch NAME=PID  record the CPU use of a process and its children; may be repeated

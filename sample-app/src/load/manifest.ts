@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import { parse } from 'yaml';
 import { ARRIVAL_PATTERNS, type ArrivalPattern } from './arrivals.ts';
 
@@ -111,9 +112,10 @@ export function checkManifest(content: unknown, source: string): LoadManifest {
   return { ...manifest, steps, requests };
 }
 
-/** Reads a manifest from a JSON or YAML file. */
+/** Reads a manifest from a JSON or YAML file, or from standard input when the path is `-`. */
 export async function readManifest(path: string): Promise<LoadManifest> {
-  return checkManifest(parse(await readFile(path, 'utf8')), path);
+  const content = path === '-' ? await text(process.stdin) : await readFile(path, 'utf8');
+  return checkManifest(parse(content), path === '-' ? 'standard input' : path);
 }
 
 /** @returns a short hash by which two runs can be seen to have had the same load, whatever the key order. */

@@ -11,6 +11,8 @@ export interface ChildOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Node options, before the file. */
   readonly nodeOptions?: readonly string[];
+  /** What it reads from its standard input; default: nothing. */
+  readonly input?: string;
 }
 
 /** The processes of a run. All of them end with this process, whatever ends it: they watch their channel to it. */
@@ -38,8 +40,9 @@ export class Children {
     const child = fork(fileURLToPath(file), [...(options.args ?? [])], {
       env: { ...process.env, ...options.env },
       execArgv: [...process.execArgv, ...(options.nodeOptions ?? [])],
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      stdio: [options.input === undefined ? 'ignore' : 'pipe', 'inherit', 'inherit', 'ipc'],
     });
+    child.stdin?.end(options.input);
     this.#running.set(child, name);
     child.once('exit', () => this.#running.delete(child));
     return child;

@@ -1,0 +1,91 @@
+/**
+ * Lab: bulkheads around a 20 ms downstream call. What a pool of threads and a semaphore cost, what they protect,
+ * and what an outer pool does that is larger than the inner one it feeds.
+ *
+ *   npm run lab:bulkheads [-- --short]
+ */
+import { parseArgs } from 'node:util';
+import { waitfall } from '../../run/analyzer.ts';
+import type { Children } from '../../run/children.ts';
+import { runCommand, say, sayWithTime } from '../../run/command.ts';
+import { type LabRun, printVerdict, runExperiment, startLabService } from '../lab.ts';
+import { compareBulkheads } from './matrix.ts';
+import { slowDownstream } from './slow-downstream.ts';
+
+/** The nested pools: 100 slots of the service feed a semaphore of 20 around a call of 100 ms, which can do 200/s. */
+const OUTER = 100;
+const INNER = 20;
+const CALL_MS = 100;
+const RATES = [80, 120, 160, 200, 240];
+const STEP_SECONDS = 2.5;
+
+/** What the size is asked for: this rate with this mean wait at most. */
+const WANTED_RATE = 300;
+const WANTED_WAIT_MS = 5;
+
+async function nestedPools(children: Children, downstream: string, runs: string): Promise<LabRun> {
+  const args = [downstream, 'semaphore', String(INNER), '1000', String(OUTER)];
+  return runExperiment(
+    children,
+    {
+      name: 'bulkheads-nested',
+      runs,
+      load: {
+        name: `outer ${OUTER} over inner ${INNER}`,
+        steps: RATES.map((arrivalsPerSecond) => ({
+          phase: 'ramp',
+          arrivalsPerSecond,
+          seconds: STEP_SECONDS,
+        })),
+        requests: [{ name: 'order', share: 1, method: 'GET', path: `/order?ms=${CALL_MS}`, route: '/order' }],
+      },
+      start: (traceFile) =>
+        startLabService(children, 'orders', new URL('server.ts', import.meta.url), args, traceFile),
+      warmUpPath: '/order?ms=1',
+    },
+    false,
+  );
+}
+
+async function lab(children: Children, runs: string, short: boolean): Promise<boolean> {
+  const { url: downstream } = await startLabService(
+    children,
+    'downstream',
+    new URL('downstream.ts', import.meta.url),
+    [],
+  );
+  let sound = true;
+  if (!short) {
+    sayWithTime(
+      'each bulkhead around a 20 ms call, 20 and 50 users that ask again at once (20 ms after a rejection)',
+    );
+    sound = await compareBulkheads(children, downstream, runs);
+    say('');
+  }
+  sayWithTime('the downstream slows from 20 to 300 ms; clients give up after 250 ms');
+  await slowDownstream(children, downstream, runs);
+  say('');
+  sayWithTime(`${OUTER} slots of the service feed a semaphore of ${INNER} around a ${CALL_MS} ms call`);
+  const nested = await nestedPools(children, downstream, runs);
+  const report = await printVerdict(nested);
+  const first = report?.verdict.first?.resource;
+  const named = first === 'bulkhead:price';
+  say(`  ${named ? 'holds    ' : 'FAILS    '}  the verdict names the inner bulkhead (${first ?? 'none'})`);
+  say('');
+  sayWithTime(`sizes for ${WANTED_RATE}/s with a mean wait of ${WANTED_WAIT_MS} ms`);
+  const size = await waitfall([
+    'size',
+    nested.directory,
+    '--rate',
+    String(WANTED_RATE),
+    '--wait',
+    `${WANTED_WAIT_MS}ms`,
+  ]);
+  say(size.output);
+  return sound && named;
+}
+
+const { values } = parseArgs({
+  options: { short: { type: 'boolean', default: false }, out: { type: 'string', default: 'runs' } },
+});
+await runCommand(({ children }) => lab(children, values.out, values.short));

@@ -1,0 +1,146 @@
+import type { ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import { analyze, verdictLine } from '../case-study/judge.ts';
+import { UNRECORDED } from '../case-study/monitor.ts';
+import type { ReportFile } from '../case-study/report-file.ts';
+import type { LoadFile } from '../load/load-file.ts';
+import type { LoadMessage } from '../load/main.ts';
+import { checkManifest, type LoadManifest } from '../load/manifest.ts';
+import { runDelayNs } from '../machine/cpu.ts';
+import type { Children } from '../run/children.ts';
+import { makeRunDirectory, say, shown } from '../run/command.ts';
+import { offerLoad } from '../run/load.ts';
+import type { Ready } from './listen.ts';
+
+/** A measurement disturbed by other programs is repeated this often at most. */
+const REPEATS = 2;
+/** Counts are trusted when requests started no later than this (p99), ms, … */
+const LAG_MS = 50;
+/** … and when service and generator stood without a core for no more than this share of the time. */
+const RUN_DELAY_SHARE = 0.05;
+/** Requests before the measurement: connections are open then, and the code is compiled. */
+const WARM_UP_REQUESTS = 20;
+
+export interface LabService {
+  readonly child: ChildProcess;
+  readonly url: string;
+}
+
+/** Starts one of the small services of the labs. @param traceFile where its spans go; none: not instrumented. */
+export async function startLabService(
+  children: Children,
+  name: string,
+  file: URL,
+  args: readonly string[],
+  traceFile?: string,
+): Promise<LabService> {
+  const { child, ready } = await children.start<Ready>(name, file, {
+    args,
+    ...(traceFile
+      ? {
+          nodeOptions: ['--import', import.meta.resolve('@waitfall/instrumentation/register')],
+          env: { OTEL_SERVICE_NAME: name, WAITFALL_TRACE_FILE: traceFile },
+        }
+      : {}),
+  });
+  return { child, url: `http://127.0.0.1:${ready.port}` };
+}
+
+/** A load manifest of which only the interesting fields are stated. */
+export type LabLoad = Partial<LoadManifest> & Pick<LoadManifest, 'name' | 'steps' | 'requests'>;
+
+export interface LabRun {
+  readonly directory: string;
+  readonly load: LoadFile;
+  /** Whether other programs or a late generator make its counts unfit to judge by. */
+  readonly disturbed: boolean;
+}
+
+export interface LabExperiment {
+  /** Name of the run directory. */
+  readonly name: string;
+  readonly runs: string;
+  readonly load: LabLoad;
+  /** Starts the service; its spans go to the file. */
+  readonly start: (traceFile: string) => Promise<LabService>;
+  /** Called while the service still runs, before and after the load. */
+  readonly beforeLoad?: (service: LabService) => void;
+  readonly afterLoad?: (service: LabService) => Promise<void>;
+  readonly onMessage?: (message: LoadMessage, service: LabService) => void;
+  /** Requested before the load; default: the path of the first request. */
+  readonly warmUpPath?: string;
+}
+
+/** Runs one experiment with a fresh service, again where it was disturbed, at most {@link REPEATS} times more. */
+export async function runExperiment(
+  children: Children,
+  experiment: LabExperiment,
+  repeat = true,
+): Promise<LabRun> {
+  for (let attempt = 0; ; attempt++) {
+    const run = await runOnce(children, experiment);
+    if (!run.disturbed || !repeat || attempt === REPEATS) return run;
+    say(`  ${experiment.name} was disturbed by other programs; repeated`);
+  }
+}
+
+async function runOnce(children: Children, experiment: LabExperiment): Promise<LabRun> {
+  const directory = await makeRunDirectory(experiment.runs, experiment.name);
+  const service = await experiment.start(join(directory, 'traces.jsonl'));
+  await warmUp(service.url + (experiment.warmUpPath ?? experiment.load.requests[0]!.path));
+  experiment.beforeLoad?.(service);
+  const delayBefore = runDelayNs(service.child.pid!);
+  const load = await offerLoad(children, {
+    manifest: checkManifest(experiment.load, experiment.name),
+    url: service.url,
+    directory,
+    watch: { app: service.child.pid! },
+    onMessage: (message) => experiment.onMessage?.(message, service),
+  });
+  const serviceDelayNs = (runDelayNs(service.child.pid!) ?? 0) - (delayBefore ?? 0);
+  await experiment.afterLoad?.(service);
+  await children.stop(service.child);
+  return { directory, load, disturbed: isDisturbed(load, serviceDelayNs) };
+}
+
+async function warmUp(url: string): Promise<void> {
+  for (let count = 0; count < WARM_UP_REQUESTS; count++) {
+    const response = await fetch(url, { headers: { traceparent: UNRECORDED } });
+    await response.arrayBuffer();
+  }
+}
+
+function isDisturbed({ steps }: LoadFile, serviceDelayNs: number): boolean {
+  const lateMs = Math.max(...steps.map((step) => step.startLagNs.p99 ?? 0)) / 1e6;
+  const lastedNs = Number(BigInt(steps.at(-1)!.endUnixNano) - BigInt(steps[0]!.startUnixNano));
+  const generatorDelayNs = steps.reduce((sum, step) => sum + (step.generatorRunDelayNs ?? 0), 0);
+  return lateMs > LAG_MS || Math.max(serviceDelayNs, generatorDelayNs) > RUN_DELAY_SHARE * lastedNs;
+}
+
+/** Lets the analyzer judge a run and prints its verdict line. */
+export async function printVerdict(run: LabRun): Promise<ReportFile | null> {
+  const { report, text } = await analyze(run.directory);
+  say(text === null ? '  no report' : verdictLine(text));
+  say(`  npx waitfall ${shown(run.directory)}`);
+  return report;
+}
+
+/** A count that an experiment fixes. */
+export interface ExpectedCount {
+  readonly what: string;
+  readonly actual: number;
+  readonly expected: number;
+  readonly tolerance: number;
+}
+
+/** Prints counts beside what they must be. @returns false where an undisturbed run has one wrong. */
+export function judgeCounts(run: LabRun, counts: readonly ExpectedCount[]): boolean {
+  let right = true;
+  for (const { what, actual, expected, tolerance } of counts) {
+    const holds = Math.abs(actual - expected) <= tolerance;
+    right &&= holds || run.disturbed;
+    const mark = holds ? 'holds    ' : run.disturbed ? 'disturbed' : 'FAILS    ';
+    say(`  ${mark}  ${what}: ${actual}, expected ${expected} ± ${tolerance}`);
+  }
+  return right;
+}
