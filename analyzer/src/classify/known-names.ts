@@ -10,7 +10,7 @@ export interface KnownName {
 
 /** What a span says about the other side of a call; empty texts where it says nothing. */
 export interface Peer {
-  /** host:port, host alone, or the peer service. */
+  /** host:port, host alone, or the peer service: the first that {@link PEERS} finds. */
   readonly address: string;
   readonly database: string;
 }
@@ -37,29 +37,37 @@ export const KNOWN_NAMES: ReadonlyMap<string, KnownName> = new Map<string, Known
   ['http.server.request.time_in_queue', { segment: 'admission_wait', resource: () => 'http.server' }],
 ]);
 
-/** @returns a reader of the other side of a call: current semantic conventions first, then the older names. */
+/** Where the other side of a call stands, in order of preference: [name, port], old and new conventions. */
+const PEERS: readonly (readonly [string, string | null])[] = [
+  ['server.address', 'server.port'],
+  ['net.peer.name', 'net.peer.port'],
+  ['peer.service', null],
+  ['service.peer.name', null],
+  ['network.peer.address', 'network.peer.port'],
+  ['net.peer.ip', 'net.peer.port'],
+];
+
+/** @returns a reader of the other side of a call. */
 export function peerReader(table: SpanTable): (row: number) => Peer {
-  const ids = (keys: readonly string[]): number[] =>
-    keys.map((key) => table.strings.find(key)).filter((id) => id >= 0);
-  const host = ids(['server.address', 'net.peer.name', 'net.peer.ip', 'network.peer.address']);
-  const port = ids(['server.port', 'net.peer.port', 'network.peer.port']);
-  const service = ids(['peer.service', 'service.peer.name']);
-  const database = ids(['db.namespace', 'db.name']);
-  const first = (row: number, keys: readonly number[]): string => {
-    for (const key of keys) {
-      const value = attributeById(table, row, key);
-      if (typeof value === 'string' && value !== '') return value;
-      if (typeof value === 'number' || typeof value === 'bigint') return String(value);
-    }
-    return '';
+  const find = (key: string | null): number => (key === null ? -1 : table.strings.find(key));
+  const peers = PEERS.map(([name, port]) => ({ name: find(name), port: find(port) }));
+  const used = peers.filter(({ name }) => name >= 0);
+  const databases = [find('db.namespace'), find('db.name')];
+  const at = (row: number, key: number): string => {
+    const value = key < 0 ? undefined : attributeById(table, row, key);
+    if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+    return typeof value === 'string' ? value : '';
   };
   return (row) => {
-    const address = first(row, host);
-    const atPort = address === '' ? '' : first(row, port);
-    return {
-      address: atPort === '' ? address || first(row, service) : `${bracketed(address)}:${atPort}`,
-      database: first(row, database),
-    };
+    let address = '';
+    for (const { name, port } of used) {
+      address = at(row, name);
+      if (address === '') continue;
+      const atPort = at(row, port);
+      if (atPort !== '') address = `${bracketed(address)}:${atPort}`;
+      break;
+    }
+    return { address, database: at(row, databases[0]) || at(row, databases[1]) };
   };
 }
 

@@ -156,6 +156,8 @@ test('a client span names the server it calls: address and port, address, older 
     { 'net.peer.name': 'old', 'net.peer.port': 80 },
     { 'peer.service': 'stock' },
     { 'server.address': '::1', 'server.port': 5432 },
+    { 'peer.service': 'stock', 'network.peer.address': '10.0.0.7', 'network.peer.port': 80 },
+    { 'network.peer.address': '10.0.0.7', 'network.peer.port': 80 },
     {},
   ];
   const calls = peers.map((attributes, i) =>
@@ -168,6 +170,8 @@ test('a client span names the server it calls: address and port, address, older 
     'downstream old:80',
     'downstream stock',
     'downstream [::1]:5432',
+    'downstream stock',
+    'downstream 10.0.0.7:80',
     'downstream -',
   ]);
 });
