@@ -10,6 +10,7 @@ import { loopClock } from './core/loop-clock.ts';
 import { isSupported, type VersionRange } from './core/supported.ts';
 import { VERSION } from './core/version.ts';
 import { warnOnce } from './core/warn.ts';
+import { patchExpressRouter } from './http/route.ts';
 import { type ClientSwitch, patchClient } from './pg/patch-client.ts';
 import { type PoolSwitch, patchPool } from './pg/patch-pool.ts';
 import { setHoldWarnMs } from './pg/pool-wait.ts';
@@ -17,6 +18,7 @@ import { type Settings, settingsOf, type WaitfallConfig } from './settings.ts';
 
 const PG_VERSIONS: VersionRange = { from: [8, 0, 3], below: 9 };
 const PG_POOL_VERSIONS: VersionRange = { from: [2, 0, 0], below: 4 };
+const EXPRESS_VERSIONS: VersionRange = { from: [4, 0, 0], below: 6 };
 /** The base class would pass over an unknown version in silence; the range is checked here, and said. */
 const ANY = ['*'];
 
@@ -73,6 +75,9 @@ export class WaitfallInstrumentation extends InstrumentationBase<WaitfallConfig>
           new InstrumentationNodeModuleFile('pg/lib/client.js', ANY, client, () => {}),
           new InstrumentationNodeModuleFile('pg/lib/native/client.js', ANY, client, () => {}),
         ],
+      ),
+      new InstrumentationNodeModuleDefinition('express', ANY, (exports, version) =>
+        guarded('express', version, EXPRESS_VERSIONS, exports, () => patchExpressRouter(defaultOf(exports))),
       ),
       new InstrumentationNodeModuleDefinition('pg-pool', ANY, (exports, version) =>
         guarded('pg-pool', version, PG_POOL_VERSIONS, exports, () => patchPool(defaultOf(exports), active)),

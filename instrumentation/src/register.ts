@@ -9,6 +9,7 @@ import { WaitfallInstrumentation } from './instrumentation.ts';
 import { registerEsmHooks } from './register/esm-hooks.ts';
 import { hasTracerProvider, startSdk } from './register/sdk.ts';
 import { checkLater } from './register/self-check.ts';
+import { needsSdk, startStandalone } from './standalone/start.ts';
 
 const kRegistered = Symbol.for('waitfall.registered');
 
@@ -24,11 +25,22 @@ function register(): void {
   const own = new WaitfallInstrumentation();
   if (hasTracerProvider()) {
     registerInstrumentations({ instrumentations: [own], tracerProvider: trace.getTracerProvider() });
-  } else if (!startSdk(own)) {
+  } else if (!(usesSdk() ? startSdk(own) : startStandalone(own))) {
     own.disable();
     return;
   }
   checkLater();
+}
+
+/** `WAITFALL_MODE`: `standalone`, `sdk`, or whichever the other settings allow. */
+function usesSdk(): boolean {
+  const mode = process.env['WAITFALL_MODE'] ?? 'sdk';
+  if (mode === 'sdk') return true;
+  const reason = needsSdk();
+  if (reason !== undefined && mode === 'standalone') {
+    warnOnce('mode', `${reason} needs the OpenTelemetry SDK: it is used instead of the standalone mode`);
+  }
+  return reason !== undefined;
 }
 
 function reasonOf(error: unknown): string {

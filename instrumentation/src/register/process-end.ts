@@ -18,8 +18,12 @@ export interface EndOfProcess {
  */
 export function flushAtEnd(end: EndOfProcess): void {
   process.on('exit', () => end.flushSync());
-  process.on('beforeExit', () => {
-    if (end.needsAsync) void end.flush().catch(() => {});
+  process.once('beforeExit', () => {
+    if (!end.needsAsync) return;
+    // Holds the process until everything is sent, but not for long.
+    const hold = setTimeout(() => {}, ASYNC_LIMIT_MS);
+    const done = () => clearTimeout(hold);
+    end.flush().then(done, done);
   });
   for (const signal of SIGNALS) {
     const onSignal = () => {

@@ -1,0 +1,158 @@
+import {
+  type Attributes,
+  type Context,
+  context,
+  createContextKey,
+  INVALID_SPAN_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  type SpanOptions,
+  TraceFlags,
+  type Tracer,
+  type TracerProvider,
+  trace,
+} from '@opentelemetry/api';
+import { SCOPE_NAME } from '../conventions.ts';
+import { now } from '../core/clock.ts';
+import { type LazySink, setLazySink } from '../core/emit.ts';
+import { type FinishedSpan, LazySpan, newSpanId, type SpanOrigin } from '../core/lazy-span.ts';
+import { loopIdleMs } from '../core/loop-clock.ts';
+import { beginRequest, endRoot } from '../core/request.ts';
+import { RootRecord, rootOfSpan, setRoot } from '../core/root.ts';
+import { flushBeforeShutdown } from '../core/shutdown.ts';
+import { noteStarted, type StartedSpan } from '../core/started-span.ts';
+import { VERSION } from '../core/version.ts';
+import { RecordedSpan, toHrTime } from './recorded-span.ts';
+import type { SamplerSettings } from './sampler.ts';
+
+/** The key under which the SDK marks what must not be traced, such as its exporters' own requests. */
+const SUPPRESSED = createContextKey('OpenTelemetry SDK Context Key SUPPRESS_TRACING');
+
+/** @returns a context in which no spans are made. */
+export function suppressTracing(active: Context): Context {
+  return active.setValue(SUPPRESSED, true);
+}
+
+/** Where finished spans go. */
+export interface SpanDestination {
+  onEnd(span: RecordedSpan | LazySpan): void;
+  forceFlush(): Promise<void>;
+}
+
+/** Records spans without the SDK: of ours, of the service and of other instrumentations alike. */
+export class StandaloneProvider implements TracerProvider, LazySink {
+  readonly #sampler: SamplerSettings;
+  readonly #destinations: readonly SpanDestination[];
+  readonly #resource: object;
+  readonly #own: SpanOrigin;
+
+  constructor(resource: object, sampler: SamplerSettings, destinations: readonly SpanDestination[]) {
+    this.#resource = resource;
+    this.#sampler = sampler;
+    this.#destinations = destinations;
+    this.#own = { resource, instrumentationScope: { name: SCOPE_NAME, version: VERSION } };
+    setLazySink(this);
+  }
+
+  getTracer(name: string, version?: string): Tracer {
+    const origin: SpanOrigin = { resource: this.#resource, instrumentationScope: { name, version } };
+    return new StandaloneTracer((spanName, options, active) => this.start(spanName, options, active, origin));
+  }
+
+  accept(finished: FinishedSpan): LazySpan {
+    const span = new LazySpan(this.#own, finished);
+    for (const destination of this.#destinations) destination.onEnd(span);
+    return span;
+  }
+
+  async forceFlush(): Promise<void> {
+    await Promise.all(this.#destinations.map((destination) => destination.forceFlush()));
+  }
+
+  async shutdown(): Promise<void> {
+    flushBeforeShutdown();
+    setLazySink(undefined, this);
+    await this.forceFlush();
+  }
+
+  start(name: string, options: SpanOptions, active: Context, origin: SpanOrigin = this.#own): Span {
+    if (active.getValue(SUPPRESSED) === true) return trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
+    const parentSpan = options.root === true ? undefined : trace.getSpan(active);
+    const parent = validOrUndefined(parentSpan?.spanContext());
+    const spanContext = this.#newContext(parent);
+    if ((spanContext.traceFlags & TraceFlags.SAMPLED) === 0) return trace.wrapSpanContext(spanContext);
+    const atMs = now();
+    const inherited = parent === undefined || parent.isRemote === true ? undefined : rootOfSpan(parentSpan);
+    const makeRoot = (span: Span) => inherited ?? new RootRecord(span, atMs, loopIdleMs());
+    const span = new RecordedSpan(
+      spanContext,
+      parent,
+      name,
+      options.kind ?? SpanKind.INTERNAL,
+      options.links,
+      [0, 0],
+      makeRoot,
+      origin,
+      this.#ended,
+    );
+    span.startTime =
+      options.startTime === undefined
+        ? span.root.anchor.toHrTime(atMs)
+        : toHrTime(options.startTime, span.root);
+    setRoot(span, span.root, atMs);
+    if (options.attributes !== undefined) span.setAttributes(options.attributes as Attributes);
+    if (inherited === undefined && span.kind === SpanKind.SERVER && options.startTime === undefined) {
+      beginRequest(span as unknown as StartedSpan, span.root, atMs);
+    }
+    noteStarted(span as unknown as StartedSpan);
+    return span;
+  }
+
+  /** The trace and the decision are the parent's; without one they begin here. */
+  #newContext(parent: SpanContext | undefined): SpanContext {
+    const { root, parentBased } = this.#sampler;
+    const traceId = parent?.traceId ?? newSpanId() + newSpanId();
+    const local = parent !== undefined && parent.isRemote !== true;
+    const follow = parent !== undefined && (parentBased || local);
+    const sampled = follow ? (parent.traceFlags & TraceFlags.SAMPLED) !== 0 : root(traceId);
+    return {
+      traceId,
+      spanId: newSpanId(),
+      traceFlags: sampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
+      traceState: parent?.traceState,
+    };
+  }
+
+  readonly #ended = (span: RecordedSpan): void => {
+    if (span.root.span === span) endRoot(span as unknown as StartedSpan, span.root);
+    for (const destination of this.#destinations) destination.onEnd(span);
+  };
+}
+
+function validOrUndefined(span: SpanContext | undefined): SpanContext | undefined {
+  return span !== undefined && trace.isSpanContextValid(span) ? span : undefined;
+}
+
+type Start = (name: string, options: SpanOptions, active: Context) => Span;
+
+class StandaloneTracer implements Tracer {
+  readonly #start: Start;
+
+  constructor(start: Start) {
+    this.#start = start;
+  }
+
+  startSpan(name: string, options: SpanOptions = {}, active: Context = context.active()): Span {
+    return this.#start(name, options, active);
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: the API declares four overloads
+  startActiveSpan(name: string, ...rest: any[]): any {
+    const run = rest.at(-1) as (span: Span) => unknown;
+    const options = (rest.length > 1 ? rest[0] : {}) as SpanOptions;
+    const active = (rest.length > 2 ? rest[1] : context.active()) as Context;
+    const span = this.#start(name, options, active);
+    return context.with(trace.setSpan(active, span), run, undefined, span);
+  }
+}

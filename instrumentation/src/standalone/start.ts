@@ -1,0 +1,91 @@
+import { context, propagation, trace } from '@opentelemetry/api';
+import { registerInstrumentations } from '@opentelemetry/instrumentation';
+import { warnOnce } from '../core/warn.ts';
+import { FileSpanProcessor } from '../export/file-processor.ts';
+import { OtlpDestination } from '../export/otlp-destination.ts';
+import { OtlpSender, otlpTargetFromEnv } from '../export/otlp-sender.ts';
+import { patchHttpServers } from '../http/server-span.ts';
+import type { WaitfallInstrumentation } from '../instrumentation.ts';
+import { loadOptional } from '../register/optional-module.ts';
+import { flushAtEnd } from '../register/process-end.ts';
+import { AsyncContextManager } from './context-manager.ts';
+import { W3cPropagator } from './propagator.ts';
+import { type SpanDestination, StandaloneProvider } from './provider.ts';
+import { resourceFromEnv } from './resource.ts';
+import { samplerFromEnv } from './sampler.ts';
+
+/** Settings that only the SDK understands: with one of them, it is used. */
+const SDK_ONLY = [
+  'OTEL_CONFIG_FILE',
+  'OTEL_EXPERIMENTAL_CONFIG_FILE',
+  'OTEL_EXPORTER_OTLP_CERTIFICATE',
+  'OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE',
+  'OTEL_EXPORTER_OTLP_CLIENT_KEY',
+  'OTEL_METRICS_EXPORTER',
+  'OTEL_LOGS_EXPORTER',
+  'OTEL_NODE_RESOURCE_DETECTORS',
+];
+
+/** @returns which setting needs the SDK, or undefined where spans can be recorded without it. */
+export function needsSdk(env: NodeJS.ProcessEnv = process.env): string | undefined {
+  const named = SDK_ONLY.find((name) => env[name] && env[name] !== 'none');
+  if (named !== undefined) return named;
+  if (samplerFromEnv(env) === undefined) return 'OTEL_TRACES_SAMPLER';
+  if (!['', 'otlp'].includes(env['OTEL_TRACES_EXPORTER'] ?? '')) return 'OTEL_TRACES_EXPORTER';
+  const protocol =
+    env['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'] ?? env['OTEL_EXPORTER_OTLP_PROTOCOL'] ?? 'http/protobuf';
+  if (protocol !== 'http/protobuf') return 'OTEL_EXPORTER_OTLP_PROTOCOL';
+  const propagators = (env['OTEL_PROPAGATORS'] || 'tracecontext,baggage')
+    .split(',')
+    .map((name) => name.trim());
+  return propagators.every((name) => name === 'tracecontext' || name === 'baggage')
+    ? undefined
+    : 'OTEL_PROPAGATORS';
+}
+
+/**
+ * Records server, statement and wait spans without the SDK: a fraction of its cost. The OpenTelemetry API is
+ * served all the same, so spans of the service itself and of instrumentations of its clients appear in place.
+ *
+ * @returns false where there is nowhere to send spans.
+ */
+export function startStandalone(own: WaitfallInstrumentation): boolean {
+  const sampler = samplerFromEnv();
+  if (sampler === undefined) return false;
+  const destinations: SpanDestination[] = [];
+  const target = otlpTargetFromEnv();
+  if (target !== undefined) destinations.push(new OtlpDestination(new OtlpSender(target)));
+  const path = process.env['WAITFALL_TRACE_FILE'];
+  const file = path ? new FileSpanProcessor(path) : undefined;
+  if (file !== undefined) destinations.push(file as SpanDestination);
+  if (destinations.length === 0) {
+    warnOnce(
+      'no-destination',
+      'nowhere to send spans: set OTEL_EXPORTER_OTLP_ENDPOINT, or WAITFALL_TRACE_FILE=traces.jsonl',
+    );
+    return false;
+  }
+  const provider = new StandaloneProvider(resourceFromEnv(), sampler, destinations);
+  context.setGlobalContextManager(new AsyncContextManager());
+  propagation.setGlobalPropagator(new W3cPropagator());
+  trace.setGlobalTracerProvider(provider);
+  registerInstrumentations({ tracerProvider: provider, instrumentations: [own, ...outbound()] });
+  patchHttpServers(provider);
+  flushAtEnd({
+    flushSync: () => file?.flushSync(),
+    flush: () => provider.forceFlush(),
+    needsAsync: target !== undefined,
+  });
+  return true;
+}
+
+/** What carries the trace to other services: the official instrumentations of clients, where they are installed. */
+function outbound(): import('@opentelemetry/instrumentation').Instrumentation[] {
+  const list = [];
+  const http = loadOptional('@opentelemetry/instrumentation-http');
+  if (http !== undefined)
+    list.push(new http.HttpInstrumentation({ disableIncomingRequestInstrumentation: true }));
+  const undici = loadOptional('@opentelemetry/instrumentation-undici');
+  if (undici !== undefined) list.push(new undici.UndiciInstrumentation());
+  return list;
+}
