@@ -10,6 +10,8 @@ export interface ReportFile {
     readonly first: { readonly kind: string; readonly resource: string } | null;
     readonly kneePerSecond: number | null;
     readonly chain: readonly { readonly kind: string; readonly resource: string }[];
+    readonly findings: readonly { readonly text: string }[];
+    readonly evidence: readonly { readonly text: string }[];
     readonly whatIf: readonly ReportWhatIf[];
   };
 }

@@ -10,8 +10,8 @@ import { admission, withHold } from '@waitfall/instrumentation';
 import express from 'express';
 import { Piscina } from 'piscina';
 import { listenForParent } from '../listen.ts';
+import { BulkheadFullError, Semaphore } from '../semaphore.ts';
 import { priceClient } from './price-client.ts';
-import { BulkheadFullError, Semaphore } from './semaphore.ts';
 
 const [origin = '', mode = 'none', ...sizes] = process.argv.slice(2);
 const [size = 0, queue = 0, slots = 0] = sizes.map(Number);

@@ -1,0 +1,107 @@
+/**
+ * Lab: retries. Clients that send again after a timeout turn a short overload into a lasting one.
+ *
+ *   npm run lab:retries [-- --short]
+ */
+import { parseArgs } from 'node:util';
+import { duration } from '../../load/format.ts';
+import type { Children } from '../../run/children.ts';
+import { runCommand, say, sayWithTime } from '../../run/command.ts';
+import { type LabLoad, type LabRun, printVerdict, runExperiment, startLabService } from '../lab.ts';
+import { table } from '../table.ts';
+
+/** Eight workers of 50 ms can do this much. */
+const CAPACITY = 160;
+const TIMEOUT_MS = 400;
+const RATES = [80, 120, 140, 200];
+/** A load that the service carried easily before. */
+const AFTERWARDS = 100;
+/** Attempts per request beyond the knee from which on retries feed the overload. */
+const AMPLIFIED = 1.5;
+
+function loadWith(name: string, attempts: number, stepSeconds: number): LabLoad {
+  return {
+    name,
+    timeoutMs: TIMEOUT_MS,
+    attempts,
+    steps: [
+      ...RATES.map((arrivalsPerSecond) => ({
+        phase: arrivalsPerSecond > CAPACITY ? ('overload' as const) : ('ramp' as const),
+        arrivalsPerSecond,
+        seconds: stepSeconds,
+      })),
+      { phase: 'recovery', arrivalsPerSecond: AFTERWARDS, seconds: 2 * stepSeconds },
+    ],
+    requests: [{ name: 'work', share: 1, method: 'GET', path: '/work' }],
+  };
+}
+
+const HEADER = ['clients', 'offered/s', 'sent/s', 'served/s', 'of those asked', 'given up', 'p50', 'p99'];
+
+function rowsOf(name: string, { load }: LabRun): string[][] {
+  return load.steps.map((step) => {
+    const seconds = Number(BigInt(step.endUnixNano) - BigInt(step.startUnixNano)) / 1e9;
+    return [
+      step.phase === 'recovery' ? `${name}, afterwards` : name,
+      step.arrivalsPerSecond.toFixed(0),
+      (step.attempts / seconds).toFixed(0),
+      (step.succeeded / seconds).toFixed(0),
+      `${((100 * step.succeeded) / step.planned).toFixed(0)} %`,
+      String(step.timedOut),
+      duration(step.latencyFromPlannedNs.p50),
+      duration(step.latencyFromPlannedNs.p99),
+    ];
+  });
+}
+
+/** Attempts per request in the steps beyond the knee and after. */
+function amplification({ load }: LabRun): number {
+  const steps = load.steps.filter(({ phase }) => phase === 'overload' || phase === 'recovery');
+  const attempts = steps.reduce((sum, step) => sum + step.attempts, 0);
+  return attempts / steps.reduce((sum, step) => sum + step.started, 0);
+}
+
+async function lab(children: Children, runs: string, short: boolean): Promise<boolean> {
+  const run = async (name: string, attempts: number) => {
+    sayWithTime(`clients that ${attempts === 1 ? 'give up after one attempt' : `try ${attempts} times`}`);
+    return runExperiment(
+      children,
+      {
+        name: `retries-${attempts}`,
+        runs,
+        load: loadWith(name, attempts, short ? 2 : 3),
+        start: (traceFile) =>
+          startLabService(children, 'workers', new URL('server.ts', import.meta.url), [], traceFile),
+      },
+      false,
+    );
+  };
+  const patient = await run('1 attempt', 1);
+  const pushing = await run('3 attempts', 3);
+  say('');
+  for (const line of table(HEADER, [...rowsOf('1 attempt', patient), ...rowsOf('3 attempts', pushing)]))
+    say(line);
+  say('');
+  const factor = amplification(pushing);
+  const amplified = factor >= AMPLIFIED;
+  say(
+    `  ${amplified ? 'holds    ' : 'FAILS    '}  retries multiply the load beyond the knee (x${factor.toFixed(2)})`,
+  );
+  const report = await printVerdict(pushing);
+  const first = report?.verdict.first?.resource;
+  const named = first === 'workers';
+  say(
+    `  ${named ? 'holds    ' : 'FAILS    '}  the verdict names the queue that retries feed (${first ?? 'none'})`,
+  );
+  const statements = [...(report?.verdict.findings ?? []), ...(report?.verdict.evidence ?? [])];
+  const retries = statements.find(({ text }) => /\bretries\b/.test(text));
+  say(
+    `  ${retries ? 'holds    ' : 'FAILS    '}  the verdict names retries (${retries?.text ?? 'not named'})`,
+  );
+  return amplified && named && retries !== undefined;
+}
+
+const { values } = parseArgs({
+  options: { short: { type: 'boolean', default: false }, out: { type: 'string', default: 'runs' } },
+});
+await runCommand(({ children }) => lab(children, values.out, values.short));
