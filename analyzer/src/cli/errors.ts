@@ -45,6 +45,12 @@ export const errors = {
       'NOTHING_SELECTED',
       `no request starts between --from and --to; the requests of the input start from ${first} to ${last}`,
     ),
+  nothingToCompare: (path: string) =>
+    new CliError(
+      'NO_TRACES',
+      `${path}: holds no usable trace (waitfall report ${path} says why)`,
+      EXIT.noTrace,
+    ),
   badFile: (path: string, expected: string) => new CliError('BAD_FILE', `${path}: ${expected}`),
   noRoute: (route: string, routes: readonly string[]) =>
     new CliError(

@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from 'commander';
 import { VERSION } from '../report/version.ts';
+import type { CompareFlags } from './commands/compare.ts';
 import type { ReportFlags } from './commands/report.ts';
 import type { SizeFlags } from './commands/size.ts';
 import { addCommonOptions, type CommonFlags } from './options.ts';
@@ -91,6 +92,27 @@ ${EXIT_CODES}`,
     const flags = withProgramFlags(own, trace, program);
     const { traceCommand } = await import('./commands/trace.ts');
     outcome.exitCode = await traceCommand(id, inputs, flags);
+  });
+
+  const compare = command('compare', 'print the evidence record of one change')
+    .argument('<before>', 'run directory (or export) before the change')
+    .argument('<after>', 'run directory (or export) after it')
+    .addOption(
+      new Option('--format <format>', 'what to print').choices(['text', 'json', 'markdown']).default('text'),
+    )
+    .addHelpText(
+      'after',
+      `
+Runs with a load plan (load.json) and a manifest (manifest.json) compare best.
+
+Example:
+  waitfall compare runs/before runs/after --format markdown -o change.md
+${EXIT_CODES}`,
+    );
+  addCommonOptions(compare).action(async (before: string, after: string, own: CompareFlags) => {
+    const flags = withProgramFlags(own, compare, program);
+    const { compareCommand } = await import('./commands/compare.ts');
+    outcome.exitCode = await compareCommand(before, after, flags);
   });
 
   const size = command('size', 'print how many servers each queue needs at a rate')

@@ -2,10 +2,10 @@ import type { Block, Document, Table } from './document.ts';
 import { clean } from './width.ts';
 
 /** Renders a document as GitHub-flavoured Markdown; nothing of the input is taken for markup. */
-export function renderMarkdown(document: Document): string {
+export function renderMarkdown(document: Document, heading = 'Waitfall report'): string {
   const out: string[] = [];
   for (const { title, blocks } of document.sections) {
-    out.push(title === '' ? '# Waitfall report' : `## ${literal(title)}`);
+    out.push(title === '' ? `# ${heading}` : `## ${literal(title)}`);
     for (const block of blocks) out.push(...render(block));
   }
   return `${out.join('\n\n')}\n`;

@@ -149,7 +149,7 @@ test('--help and --version answer at once and name every option', async () => {
   for (const later of ['doctor', '--clickhouse', 'completion', 'prove']) {
     assert.ok(!help.stdout.includes(later), later);
   }
-  for (const command of ['report', 'trace', 'size']) {
+  for (const command of ['report', 'trace', 'compare', 'size']) {
     const { code, stdout } = await waitfall([command, '--help']);
     assert.equal(code, 0);
     assert.match(stdout, /Examples?:/);

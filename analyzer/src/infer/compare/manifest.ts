@@ -8,7 +8,7 @@ export interface Difference {
 
 /** Settings that name a run or a time, not a workload. */
 const NAMES =
-  /(^|\.)(name|id|runId|startedAt|finishedAt|date|time|timestamp|hash|directory|dir|path|host|hostname|pid|port|url)$/i;
+  /(^|\.)(name|variant|title|description|id|runId|startedAt|finishedAt|date|time|timestamp|hash|directory|dir|path|host|hostname|pid|port|url)$/i;
 
 /** @returns settings that differ, by path; names and times of the runs are left out. null where a run has no manifest. */
 export function manifestDifferences(before: unknown, after: unknown): Difference[] | null {
