@@ -1,6 +1,7 @@
 /** Text is stored in chunks of this size; a longer one gets a chunk of its own. */
 const CHUNK_BITS = 22;
 const CHUNK_BYTES = 1 << CHUNK_BITS;
+const FIRST_CHUNK_BYTES = 1 << 14;
 const MAX_CHUNKS = 2 ** 32 / CHUNK_BYTES;
 /** Texts up to this length are remembered as JavaScript strings on their way in. */
 const SHORT = 48;
@@ -18,7 +19,7 @@ interface Chunk {
  * the replacement character.)
  */
 export class StringPool {
-  readonly #chunks: Chunk[] = [newChunk(CHUNK_BYTES)];
+  readonly #chunks: Chunk[] = [newChunk(FIRST_CHUNK_BYTES)];
   #used = 0;
   /** Where a text begins: chunk number in the upper bits, position in the lower; for long ones position 0. */
   #start = new Uint32Array(1024);
@@ -107,7 +108,7 @@ export class StringPool {
 
   #add(bytes: Uint8Array, from: number, end: number, hash: number, slot: number): number {
     const length = end - from;
-    if (this.#used + length > CHUNK_BYTES) {
+    if (this.#used + length > this.#chunks[this.#chunks.length - 1].bytes.length) {
       if (this.#chunks.length === MAX_CHUNKS) throw new Error('more than 4 GB of distinct text');
       // The rest of the last chunk stays unused; a long text ends a chunk too.
       this.#chunks.push(newChunk(Math.max(length, CHUNK_BYTES)));

@@ -31,10 +31,15 @@ export async function* streamBytes(stream: AsyncIterable<Uint8Array | string>): 
   }
 }
 
-/** Counts what passes. */
-export async function* counted(source: Bytes, counter: { bytes: number }): AsyncGenerator<Buffer> {
+/** Counts what passes, and tells. */
+export async function* counted(
+  source: Bytes,
+  counter: { bytes: number },
+  onBlock: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
   for await (const chunk of source) {
     counter.bytes += chunk.length;
+    onBlock(chunk.length);
     yield chunk;
   }
 }

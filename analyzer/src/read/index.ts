@@ -1,18 +1,28 @@
+import { statSync } from 'node:fs';
 import type { Input } from '../model/input.ts';
 import { type Bytes, counted, fileBytes, peek, streamBytes } from './bytes.ts';
 import { Collector } from './collector.ts';
 import { bounded, compressionOf, type OnFault, unsupportedCompression } from './compression.ts';
 import { readContent, rejectTorn, startsJson } from './content.ts';
 import type { TornLine } from './json-values.ts';
-import { expandPaths } from './paths.ts';
+import { expandPaths, type InputPath } from './paths.ts';
 
 export interface ReadOptions {
   /** What `-` reads; the process's standard input by default. */
   readonly stdin?: AsyncIterable<Uint8Array | string>;
   /** Bytes any compressed input may expand to, however small it is (1 GiB by default). */
   readonly freeExpansionBytes?: number;
+  /** Called after every block, some hundred times a gigabyte. */
+  readonly onProgress?: (progress: ReadProgress) => void;
   /** `slow` reads OTLP lines by JSON.parse alone: the same table, several times slower. To compare with. */
   readonly parser?: 'fast' | 'slow';
+}
+
+export interface ReadProgress {
+  readonly bytes: number;
+  /** Bytes of all files, as they stand on disk; null when standard input is among them. */
+  readonly totalBytes: number | null;
+  readonly spans: number;
 }
 
 /** Enough to tell every format: the first record's outer lengths, or the first line's beginning. */
@@ -29,24 +39,45 @@ const MAX_LAYERS = 3;
  */
 export async function readInputs(paths: readonly string[], options: ReadOptions = {}): Promise<Input> {
   const collector = new Collector(options.parser !== 'slow');
+  const items = expandPaths(paths);
+  const progress = progressOf(items, collector, options);
   let torn: TornLine | null = null;
-  for (const item of expandPaths(paths)) {
+  for (const item of items) {
     collector.openFile(item.path);
     if (item.fault !== null) {
       collector.reject({}, item.fault);
       collector.closeFile('unreadable', 0, item.fault);
       continue;
     }
-    torn = await readFile(item.path, collector, options, torn);
+    torn = await readFile(item.path, collector, options, progress, torn);
   }
   if (torn !== null) rejectTorn(torn, collector);
   return collector.finish();
+}
+
+/** @returns what to call with the bytes of each block read. */
+function progressOf(
+  items: readonly InputPath[],
+  collector: Collector,
+  { onProgress }: ReadOptions,
+): (bytes: number) => void {
+  if (onProgress === undefined) return () => {};
+  let bytes = 0;
+  const files = items.filter((item) => item.fault === null);
+  const totalBytes = files.some((item) => item.path === '-')
+    ? null
+    : files.reduce((sum, item) => sum + (statSync(item.path, { throwIfNoEntry: false })?.size ?? 0), 0);
+  return (block) => {
+    bytes += block;
+    onProgress({ bytes, totalBytes, spans: collector.builder.length });
+  };
 }
 
 async function readFile(
   path: string,
   collector: Collector,
   options: ReadOptions,
+  progress: (bytes: number) => void,
   torn: TornLine | null,
 ): Promise<TornLine | null> {
   const input = { bytes: 0 };
@@ -55,7 +86,7 @@ async function readFile(
   const blocks = { reuse: false };
   const raw = path === '-' ? streamBytes(options.stdin ?? process.stdin) : fileBytes(path, blocks);
   try {
-    let { head, source } = await peek(counted(raw, input), HEAD_BYTES);
+    let { head, source } = await peek(counted(raw, input, progress), HEAD_BYTES);
     const layers: string[] = [];
     for (;;) {
       const compression = compressionOf(head);
@@ -88,8 +119,10 @@ async function readFile(
 
 function unreadable(head: Buffer, collector: Collector): string {
   const compression = unsupportedCompression(head);
-  const reason =
-    compression === null
+  const utf16 = head.length > 1 && [0xfffe, 0xfeff].includes(head.readUInt16BE(0));
+  const reason = utf16
+    ? 'UTF-16 text, which is not read: convert it to UTF-8'
+    : compression === null
       ? `unknown format: begins with bytes ${head.subarray(0, 8).toString('hex')}`
       : `compressed with ${compression}, which is not read: decompress it first, or use gzip or zstd`;
   collector.reject({ offset: 0 }, reason);

@@ -23,6 +23,14 @@ export function expandPaths(paths: readonly string[]): InputPath[] {
 }
 
 function expand(path: string): InputPath[] {
+  try {
+    return expandPath(path);
+  } catch (error) {
+    return [{ path, fault: `cannot be read: ${(error as Error).message}` }];
+  }
+}
+
+function expandPath(path: string): InputPath[] {
   if (path === '-') return [{ path, fault: null }];
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) {
@@ -51,11 +59,20 @@ function directory(path: string): InputPath[] {
 function once(items: readonly InputPath[]): InputPath[] {
   const seen = new Set<string>();
   return items.filter((item) => {
-    const key = item.path === '-' || item.fault !== null ? item.path : realpathSync(item.path);
+    const key = item.path === '-' || item.fault !== null ? item.path : identity(item.path);
     if (seen.has(key)) return false;
     seen.add(key);
     return true;
   });
+}
+
+/** A pipe (`<(…)` of a shell) has no path of its own. */
+function identity(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
 }
 
 /** Files of one rotation take the places of the first of them, sorted older first; all others keep theirs. */

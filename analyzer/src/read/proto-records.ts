@@ -5,7 +5,7 @@ import { readResourceSpansProto } from './otlp-proto.ts';
 import { ProtoError, ProtoFields, WIRE } from './proto-wire.ts';
 
 /** A record larger than this is given up: no exporter writes one, and it has to fit into memory whole. */
-export const MAX_RECORD_BYTES = 512 << 20;
+export const MAX_RECORD_BYTES = 256 << 20;
 
 /** Reads one whole request: its ResourceSpans, ResourceMetrics, … stand in field 1. Throws {@link ProtoError}. */
 export function readProtoRequest(message: Buffer, collector: Collector, at: Position): void {

@@ -105,6 +105,14 @@ unknown, 0 spans, 1 rejected (no spans: unknown format: begins with bytes 89504e
   offset 0: unknown format: begins with bytes 89504e470d0a1a0a`,
   },
   {
+    what: 'UTF-16 text',
+    content: Buffer.from(`\ufeff${line('a')}`, 'utf16le'),
+    spans: '',
+    account: `\
+unknown, 0 spans, 1 rejected (no spans: UTF-16 text, which is not read: convert it to UTF-8)
+  offset 0: UTF-16 text, which is not read: convert it to UTF-8`,
+  },
+  {
     what: 'an xz file',
     content: Buffer.from('fd377a585a000004', 'hex'),
     spans: '',

@@ -55,7 +55,8 @@ async function readSoundly(content: Buffer, what: string): Promise<Input> {
 for (const { name, spans, content } of FILES) {
   test(`${name} cut at every byte: what is lost is said`, async () => {
     let before = 0;
-    for (let length = 0; length < content.length; length++) {
+    // Every byte of a small file, every third of one that repeats itself.
+    for (let length = 0; length < content.length; length += content.length > 4000 ? 3 : 1) {
       const input = await readSoundly(content.subarray(0, length), `${name} cut at ${length}`);
       const { table, rejected, files } = input;
       assert.ok(

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { readInputs } from '../../../analyzer/src/read/index.ts';
+import { type ReadProgress, readInputs } from '../../../analyzer/src/read/index.ts';
 import { dumpAccount } from './dump.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'waitfall-paths-'));
@@ -152,5 +152,18 @@ nowhere/a.jsonl: OTLP JSON, 1 spans, 0 rejected
   nowhere/x*.json : no file matches this pattern
   nowhere/deep : no export in this directory; it holds the directories run-1: name one
 `,
+  );
+});
+
+test('progress tells bytes, their total and the spans so far', async () => {
+  const path = write('progress', { 'a.jsonl': line('a'), 'b.jsonl.gz': gzipSync(line('b')) });
+  const seen: ReadProgress[] = [];
+  await readInputs([path], { onProgress: (progress) => seen.push(progress) });
+  const last = seen.at(-1);
+  assert.equal(last?.bytes, last?.totalBytes);
+  assert.equal(last?.totalBytes, line('a').length + gzipSync(line('b')).length);
+  assert.deepEqual(
+    seen.map(({ spans }) => spans),
+    [0, 1],
   );
 });
