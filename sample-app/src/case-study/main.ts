@@ -4,6 +4,7 @@
  */
 import { generatorWarnings } from '../load/format.ts';
 import { manifestHash, plannedSeconds, readManifest } from '../load/manifest.ts';
+import { judgeObjective, type ObjectiveResult, objectiveLine } from '../load/objective.ts';
 import { type Database, openDatabase } from '../postgres/database.ts';
 import type { Children } from '../run/children.ts';
 import {
@@ -14,14 +15,15 @@ import {
   say,
   sayWithTime,
   shown,
-  workingDirectory,
 } from '../run/command.ts';
 import { VARIANTS, type VariantName } from '../service/variants.ts';
 import type { JudgedRun } from './checks.ts';
 import { analyze, printChecks, printEvidence, verdictLine } from './judge.ts';
+import { measureKnee } from './knee.ts';
 import { type CaseStudyOptions, HELP, readOptions } from './options.ts';
 import { type Predictions, predict } from './predictions.ts';
 import { ProgressDisplay, TABLE_HEADER } from './progress.ts';
+import { measureRecovery } from './recovery.ts';
 import { runVariant, type VariantRun } from './run-variant.ts';
 
 /** Reports are printed whole for this many variants, and as their verdict line for more. */
@@ -57,7 +59,26 @@ async function runOne(
   for (const { name, holds, detail } of run.invariants) {
     say(`  ${holds ? 'holds ' : 'BROKEN'}  ${name} (${detail})`);
   }
+  for (const result of judgeRun(run)) say(`  ${objectiveLine(result)}`);
   return run;
+}
+
+/** The objective of the load, and how long the queues took to empty where it says how long they may. */
+function judgeRun({ load, samples }: VariantRun): ObjectiveResult[] {
+  const { objective } = load.manifest;
+  const results = judgeObjective(objective, load.steps);
+  const allowed = objective?.recoverySeconds;
+  const recovery = measureRecovery(load.steps, samples, measureKnee(load.steps).perSecond);
+  if (allowed === undefined || recovery === null) return results;
+  const { drainSeconds } = recovery;
+  return [
+    ...results,
+    {
+      objective: `recovery seconds <= ${allowed}`,
+      met: drainSeconds <= allowed,
+      detail: `${drainSeconds.toFixed(1)} s`,
+    },
+  ];
 }
 
 async function caseStudy(options: CaseStudyOptions, running: Running): Promise<boolean> {
@@ -97,7 +118,7 @@ function timeLeft(done: number): boolean {
 }
 
 await runCommand(async (running) => {
-  const options = readOptions(process.argv.slice(2), workingDirectory);
+  const options = readOptions(process.argv.slice(2));
   if (options !== null) return caseStudy(options, running);
   process.stdout.write(HELP);
   return true;

@@ -1,6 +1,8 @@
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { UsageError } from '../run/command.ts';
+import { workingDirectory } from '../run/working-directory.ts';
 import { VARIANT_NAMES, type VariantName, variantNamed } from '../service/variants.ts';
 
 export interface CaseStudyOptions {
@@ -28,7 +30,7 @@ DATABASE_URL: an existing PostgreSQL server to use instead of one of our own, in
 `;
 
 /** @returns the options of the command line, or null when only the help was asked for. */
-export function readOptions(args: readonly string[], workingDirectory: string): CaseStudyOptions | null {
+export function readOptions(args: readonly string[]): CaseStudyOptions | null {
   const { values } = parse(args);
   if (values.help) return null;
   const quick = values.quick ?? false;
@@ -36,10 +38,12 @@ export function readOptions(args: readonly string[], workingDirectory: string): 
   return {
     quick,
     variants: variantsOf(values.variants ?? 'before,after'),
-    manifestPath: values.manifest ?? fileURLToPath(new URL(`../../manifests/${manifest}`, import.meta.url)),
+    manifestPath: values.manifest
+      ? resolve(workingDirectory, values.manifest)
+      : fileURLToPath(new URL(`../../manifests/${manifest}`, import.meta.url)),
     registrations: wholeNumber('--registrations', values.registrations ?? '100000'),
     stock: wholeNumber('--stock', values.stock ?? '1000000'),
-    runs: values.out ?? `${workingDirectory}/runs`,
+    runs: values.out ?? 'runs',
   };
 }
 

@@ -1,15 +1,13 @@
 import { mkdir } from 'node:fs/promises';
 import { relative, resolve } from 'node:path';
 import { Children } from './children.ts';
+import { workingDirectory } from './working-directory.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 const EXIT_INTERRUPTED = 130;
 
 const startedMs = Date.now();
-
-/** Where the user stands: npm changes to the folder of the package. */
-export const workingDirectory = process.env['INIT_CWD'] ?? process.cwd();
 
 /** Thrown for a command line that makes no sense; the message says what to change. */
 export class UsageError extends Error {}

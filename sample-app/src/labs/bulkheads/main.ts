@@ -4,11 +4,11 @@
  *
  *   npm run lab:bulkheads [-- --short]
  */
-import { parseArgs } from 'node:util';
 import { waitfall } from '../../run/analyzer.ts';
 import type { Children } from '../../run/children.ts';
-import { runCommand, say, sayWithTime } from '../../run/command.ts';
+import { say, sayWithTime } from '../../run/command.ts';
 import { type LabRun, printVerdict, runExperiment, startLabService } from '../lab.ts';
+import { type LabOptions, runLab } from '../options.ts';
 import { compareBulkheads } from './matrix.ts';
 import { slowDownstream } from './slow-downstream.ts';
 
@@ -47,7 +47,7 @@ async function nestedPools(children: Children, downstream: string, runs: string)
   );
 }
 
-async function lab(children: Children, runs: string, short: boolean): Promise<boolean> {
+async function lab(children: Children, { runs, short }: LabOptions): Promise<boolean> {
   const { url: downstream } = await startLabService(
     children,
     'downstream',
@@ -85,7 +85,7 @@ async function lab(children: Children, runs: string, short: boolean): Promise<bo
   return sound && named;
 }
 
-const { values } = parseArgs({
-  options: { short: { type: 'boolean', default: false }, out: { type: 'string', default: 'runs' } },
-});
-await runCommand(({ children }) => lab(children, values.out, values.short));
+await runLab(
+  'Bulkheads around a 20 ms downstream call: what they cost, what they protect, and nested pools of the wrong order.',
+  lab,
+);

@@ -3,11 +3,11 @@
  *
  *   npm run lab:retries [-- --short]
  */
-import { parseArgs } from 'node:util';
 import { duration } from '../../load/format.ts';
 import type { Children } from '../../run/children.ts';
-import { runCommand, say, sayWithTime } from '../../run/command.ts';
+import { say, sayWithTime } from '../../run/command.ts';
 import { type LabLoad, type LabRun, printVerdict, runExperiment, startLabService } from '../lab.ts';
+import { type LabOptions, runLab } from '../options.ts';
 import { table } from '../table.ts';
 
 /** Eight workers of 50 ms can do this much. */
@@ -61,7 +61,7 @@ function amplification({ load }: LabRun): number {
   return attempts / steps.reduce((sum, step) => sum + step.started, 0);
 }
 
-async function lab(children: Children, runs: string, short: boolean): Promise<boolean> {
+async function lab(children: Children, { runs, short }: LabOptions): Promise<boolean> {
   const run = async (name: string, attempts: number) => {
     sayWithTime(`clients that ${attempts === 1 ? 'give up after one attempt' : `try ${attempts} times`}`);
     return runExperiment(
@@ -101,7 +101,4 @@ async function lab(children: Children, runs: string, short: boolean): Promise<bo
   return amplified && named && retries !== undefined;
 }
 
-const { values } = parseArgs({
-  options: { short: { type: 'boolean', default: false }, out: { type: 'string', default: 'runs' } },
-});
-await runCommand(({ children }) => lab(children, values.out, values.short));
+await runLab('Clients that send again after a timeout turn a short overload into a lasting one.', lab);

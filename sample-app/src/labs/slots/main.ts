@@ -4,10 +4,9 @@
  *   npm run lab:slots [-- --short]
  */
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { duration } from '../../load/format.ts';
 import type { Children } from '../../run/children.ts';
-import { runCommand, say, sayWithTime } from '../../run/command.ts';
+import { say, sayWithTime } from '../../run/command.ts';
 import {
   type ExpectedCount,
   judgeCounts,
@@ -17,6 +16,7 @@ import {
   runExperiment,
   startLabService,
 } from '../lab.ts';
+import { type LabOptions, runLab } from '../options.ts';
 import { table } from '../table.ts';
 import { type MeanWait, readWaits } from '../waits.ts';
 
@@ -144,7 +144,7 @@ function agree(header: number | null, spans: number | null): boolean {
   return Math.abs(header - spans) <= 2e6 + 0.03 * spans;
 }
 
-async function lab(children: Children, runs: string, short: boolean): Promise<boolean> {
+async function lab(children: Children, { runs, short }: LabOptions): Promise<boolean> {
   const start = (traceFile: string) =>
     startLabService(children, 'slots', new URL('server.ts', import.meta.url), [], traceFile);
   const rows: string[][] = [];
@@ -185,7 +185,7 @@ async function lab(children: Children, runs: string, short: boolean): Promise<bo
   return sound && named;
 }
 
-const { values } = parseArgs({
-  options: { short: { type: 'boolean', default: false }, out: { type: 'string', default: 'runs' } },
-});
-await runCommand(({ children }) => lab(children, values.out, values.short));
+await runLab(
+  'Four slots and a wait of at most 250 ms: how an open and a closed load show, or hide, the same overload.',
+  lab,
+);
