@@ -29,7 +29,7 @@ export function buildReport(analysis: Analysis, options: BuildOptions = {}): Rep
     input: inputSection(analysis),
     requests: requestGroup(requests, parts, members),
     routes: routeGroups(requests, parts, members),
-    windows: options.route === undefined ? analysis.windows : windowsOfRoute(analysis, parts, members),
+    windows: options.route === undefined ? analysis.windows : windowsOf(analysis, parts, members),
     resources: analysis.resources,
     recovery: analysis.recovery,
     verdict: withNotes(analysis),
@@ -98,16 +98,22 @@ function splitSection(
     values: splits.map(({ value, members: own }) => ({
       value,
       ...requestGroup(analysis.requests, parts, own),
+      windows: windowsOf(analysis, parts, own).map(({ startUnixNano, byOutcome, latencyNs }) => ({
+        startUnixNano,
+        byOutcome,
+        latencyNs,
+      })),
     })),
     explanation: explains(analysis.requests, members, splits),
   };
 }
 
-/** The windows with the latency, outcomes and decomposition of one route; rates and accounting stay those of all. */
-function windowsOfRoute({ windows, requests }: Analysis, parts: Parts, members: Int32Array): WindowRow[] {
+/** The windows with the latency, outcomes and decomposition of some requests; rates and accounting stay those of all. */
+function windowsOf({ windows, requests }: Analysis, parts: Parts, members: ArrayLike<number>): WindowRow[] {
+  const byWindow: number[][] = windows.map(() => []);
+  for (let i = 0; i < members.length; i++) byWindow[requests.window[members[i]]]?.push(members[i]);
   return windows.map((row, w) => {
-    const own = members.filter((i) => requests.window[i] === w);
-    const group = requestGroup(requests, parts, own);
+    const group = requestGroup(requests, parts, byWindow[w]);
     return {
       ...row,
       byOutcome: group.byOutcome,

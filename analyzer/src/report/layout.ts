@@ -5,6 +5,7 @@ import { noTraceSections } from './sections/no-trace.ts';
 import { repairSections } from './sections/repairs.ts';
 import { resourceSections } from './sections/resources.ts';
 import { routeSections } from './sections/routes.ts';
+import { splitSections } from './sections/split.ts';
 import { stepsSection } from './sections/steps.ts';
 import { verdictSections } from './sections/verdict.ts';
 import type { Report } from './types.ts';
@@ -20,6 +21,7 @@ export function layOut(report: Report): Document {
       ...verdictSections(report),
       ...resourceSections(report),
       ...routeSections(report),
+      ...splitSections(report),
       ...repairSections(report),
     ],
   };

@@ -44,7 +44,11 @@ export interface SplitSection {
 
 export interface SplitGroup extends RequestGroup {
   readonly value: string | null;
+  /** The same windows as those of the report, with this value's requests only. */
+  readonly windows: readonly SplitWindow[];
 }
+
+export type SplitWindow = Pick<WindowRow, 'startUnixNano' | 'byOutcome' | 'latencyNs'>;
 
 /** The whole answer; the JSON report is this object (bigint as integers, epoch ns as strings). */
 export interface Report {

@@ -1,5 +1,5 @@
 import type { RequestGroup } from '../../aggregate/types.ts';
-import { type Block, paragraph, type Section, section } from '../document.ts';
+import { type Block, type Section, section } from '../document.ts';
 import type { Report } from '../types.ts';
 import { count, duration, percent } from '../units.ts';
 import { partName } from './decomposition.ts';
@@ -8,34 +8,19 @@ import { failures, OPEN_NOTE, p99Text } from './steps.ts';
 /** Rows shown; the JSON report has them all. */
 const MOST_ROWS = 15;
 
-/** The requests by route, and by the attribute that was asked for. */
-export function routeSections({ routes, by }: Report): Section[] {
-  return [
-    ...(routes.length > 1
-      ? section('Routes', [
-          groupTable(
-            'route',
-            routes.map((route) => ({ name: route.route, group: route })),
-          ),
-        ])
-      : []),
-    ...(by
-      ? section(`By ${by.attribute}`, [
-          groupTable(
-            by.attribute,
-            by.values.map((value) => ({ name: value.value ?? '(not set)', group: value })),
-          ),
-          by.explanation === null
-            ? paragraph(`No single value of ${by.attribute} explains the slow part.`)
-            : paragraph(
-                `${by.attribute} = ${by.explanation.value} explains the slow part: ${percent(by.explanation.shareOfSlow)} of the requests slower than ${duration(by.explanation.slowAboveNs)} carry it, ${percent(by.explanation.shareOfAll)} of all; without them p99 is ${duration(by.explanation.p99WithoutNs)} instead of ${duration(by.explanation.p99Ns)}.`,
-              ),
-        ])
-      : []),
-  ];
+/** The requests by route. */
+export function routeSections({ routes }: Report): Section[] {
+  if (routes.length < 2) return [];
+  return section('Routes', [
+    groupTable(
+      'route',
+      routes.map((route) => ({ name: route.route, group: route })),
+    ),
+  ]);
 }
 
-function groupTable(title: string, groups: readonly { name: string; group: RequestGroup }[]): Block {
+/** Groups of requests, one a row, with the part that takes most of their time. */
+export function groupTable(title: string, groups: readonly { name: string; group: RequestGroup }[]): Block {
   const shown = groups.slice(0, MOST_ROWS);
   const notes = [
     groups.length > shown.length ? `${count(groups.length - shown.length)} more in the JSON report.` : '',
