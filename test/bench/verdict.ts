@@ -8,6 +8,7 @@ import { type Analysis, analyze } from '../../analyzer/src/infer/analysis.ts';
 import { toInput } from '../sim/export/index.ts';
 import { blueprint, FAMILIES, type Family, planLoad, SHAPES, type Shape } from '../sim/generate.ts';
 import { simulate } from '../sim/simulate.ts';
+import { compareLedgers } from './verdict/ledgers.ts';
 import { type Score, score } from './verdict/score.ts';
 import { accuracyTables, failures, goals } from './verdict/tables.ts';
 import { truthOf } from './verdict/truth-cache.ts';
@@ -77,11 +78,24 @@ function measure(seed: number, variants: readonly Variant[], whatIf: boolean): S
           : String(error);
     }
     const analyzeMs = performance.now() - start;
+    const ledgers = analysis
+      ? compareLedgers(run, analysis, variant.options(seed))
+      : { compared: 0, differing: 0 };
     if (flags.only !== undefined && analysis) explain(variant.name, analysis);
     const { family, shape } = print;
     const answerable = variant.name === 'full' ? truth : { ...truth, whatIf: [] };
     return score(
-      { seed, family, shape, variant: variant.name, saturates, truth: answerable, scenario, analyzeMs },
+      {
+        seed,
+        family,
+        shape,
+        variant: variant.name,
+        saturates,
+        truth: answerable,
+        scenario,
+        analyzeMs,
+        ...ledgers,
+      },
       analysis,
       crash,
     );

@@ -30,6 +30,7 @@ export type Target = Exclude<Family, 'none'>;
 export const SHAPES = [
   'plain',
   'replicas',
+  'bounded',
   'loss',
   'retries',
   'slowdown',
@@ -50,7 +51,7 @@ export interface Blueprint {
 
 const MS = 1e6;
 const NO_LOAD: Load = { steps: [], arrivals: 'poisson', burst: 1, closed: null };
-const SHAPE_WEIGHTS = [58, 16, 4, 5, 4, 4, 4, 5];
+const SHAPE_WEIGHTS = [54, 15, 7, 4, 4, 4, 4, 3, 5];
 
 /** @returns the service of a seed: the family goes round with the seed, everything else is drawn. */
 export function blueprint(seed: number, wanted?: { family?: Family; shape?: Shape }): Blueprint {
@@ -81,6 +82,7 @@ const POOL_B = 1;
 const DB_MAIN = 0;
 const DB_REPLICA = 1;
 const RISK_API = 2;
+const AGENT = 2;
 
 /** A draw of the whole service; integer capacities are rounded, so the caller checks what came out. */
 function service(seed: number, attempt: number, target: Target, shape: Shape, tie: boolean): Scenario {
@@ -103,8 +105,10 @@ function service(seed: number, attempt: number, target: Target, shape: Shape, ti
   });
 
   // What a request does.
+  const limited = random.chance(0.2);
   const call = (operation: string): Call => ({
     do: 'call',
+    ...(limited ? { agent: AGENT } : {}),
     server: RISK_API,
     operation,
     cost: cost(random.logBetween(3, 40)),
@@ -177,7 +181,8 @@ function service(seed: number, attempt: number, target: Target, shape: Shape, ti
     kind: 'pg',
     size: 10,
     server: index === POOL_A ? DB_MAIN : DB_REPLICA,
-    acquireTimeoutNs: null,
+    acquireTimeoutNs:
+      shape === 'bounded' && random.chance(0.5) ? Math.round(random.between(1, 3) * 1e9) : null,
     churn: churn(index),
     idleTimeoutNs: shape === 'idle' ? Math.round(random.between(0.2, 1) * 1e9) : null,
     handshake: cost(10),
@@ -190,7 +195,7 @@ function service(seed: number, attempt: number, target: Target, shape: Shape, ti
     service: 'signup',
     replicas,
     admission:
-      target === 'admission' || shape === 'loss' || random.chance(0.7)
+      target === 'admission' || shape === 'loss' || shape === 'bounded' || random.chance(0.7)
         ? { slots: 10, queue: shape === 'loss' ? 0 : null, timeoutNs: null }
         : null,
     cpu: {
@@ -202,7 +207,11 @@ function service(seed: number, attempt: number, target: Target, shape: Shape, ti
     pauses: random.chance(0.25)
       ? { everyNs: random.between(0.4, 2) * 1e9, length: lognormal(random.between(4, 25) * MS, 0.5) }
       : null,
-    pools: [pool(POOL_A, 'signup'), pool(POOL_B, 'report')],
+    pools: [
+      pool(POOL_A, 'signup'),
+      pool(POOL_B, 'report'),
+      ...(usesRisk && limited ? [agentOf(RISK_API)] : []),
+    ],
     servers: [
       { address: 'db-main', port: 5432, kind: 'postgres', capacity: 8, slowdownPerCall: 0 },
       { address: 'db-replica', port: 5432, kind: 'postgres', capacity: 8, slowdownPerCall: 0 },
@@ -294,6 +303,7 @@ function service(seed: number, attempt: number, target: Target, shape: Shape, ti
   scenario = {
     ...scenario,
     pools: scenario.pools.map((p, i) => {
+      if (p.kind === 'agent') return p;
       if (p.churn === 0) return { ...p, handshake: cost(random.between(4, 15)) };
       const at = wanted('connection', i === churned, 1.5, 4);
       const factor = rate(`connect:pg-pool:${p.name}`) / at;
@@ -313,9 +323,28 @@ function service(seed: number, attempt: number, target: Target, shape: Shape, ti
     const at = wanted('admission', target === 'admission', shape === 'loss' ? 2.2 : 1.6, 5);
     const least = target === 'admission' ? 3 : 12 + random.below(50);
     const slots = Math.max(least, Math.round((demand('http.server') * at) / 1e9));
-    scenario = { ...scenario, admission: { ...scenario.admission, slots } };
+    const queue = shape === 'bounded' ? Math.round(slots * random.between(1, 4)) : scenario.admission.queue;
+    const timeoutNs =
+      shape === 'bounded' && random.chance(0.5) ? Math.round(random.between(0.5, 2) * 1e9) : null;
+    scenario = { ...scenario, admission: { slots, queue, timeoutNs } };
   }
   return scenario;
+}
+
+/** Sockets to one server; they are always there, a call only waits for a free one. */
+function agentOf(server: number): Scenario['pools'][number] {
+  return {
+    name: 'agent',
+    kind: 'agent',
+    size: 10,
+    server,
+    acquireTimeoutNs: null,
+    churn: 0,
+    idleTimeoutNs: null,
+    handshake: constant(0),
+    handshakes: 1,
+    handshakesStated: false,
+  };
 }
 
 /** @returns whether a pool is used by something a request waits for. */

@@ -44,6 +44,9 @@ export interface Score {
   readonly baselines: Readonly<Record<Baseline, string | null>>;
   readonly whatIf: readonly WhatIfScore[];
   readonly analyzeMs: number;
+  /** Requests whose segments were compared with the simulator's own ledger, and those that differ by a ns or more. */
+  readonly compared: number;
+  readonly differing: number;
   readonly crash: string | null;
 }
 
@@ -68,6 +71,8 @@ export interface Case {
   readonly truth: Truth;
   readonly scenario: Scenario;
   readonly analyzeMs: number;
+  readonly compared: number;
+  readonly differing: number;
 }
 
 export function score(item: Case, analysis: Analysis | null, crash: string | null): Score {
@@ -114,6 +119,8 @@ export function score(item: Case, analysis: Analysis | null, crash: string | nul
       : (Object.fromEntries(BASELINES.map((name) => [name, null])) as Record<Baseline, null>),
     whatIf: analysis ? whatIfScores(truth, analysis, scenario) : [],
     analyzeMs: item.analyzeMs,
+    compared: item.compared,
+    differing: item.differing,
     crash,
   };
 }

@@ -66,7 +66,7 @@ export function accuracyTables(scores: readonly Score[]): string {
 }
 
 /** Shapes whose demand depends on nothing and whose arrivals do not wait for answers: what the laws assume. */
-const STEADY = ['plain', 'replicas', 'loss', 'idle'];
+const STEADY = ['plain', 'replicas', 'bounded', 'loss', 'idle'];
 
 function isSteady(s: Score): boolean {
   return STEADY.includes(s.shape);
@@ -213,6 +213,8 @@ export function goals(scores: readonly Score[]): string {
     of('full').filter((s) => seeds.has(s.seed)),
     (s) => s.acceptableRight,
   );
+  const sum = (list: readonly number[]): number => list.reduce((a, b) => a + b, 0);
+  const compared = sum(scores.map((s) => s.compared));
   const lines: [string, number | null, number, 'at least' | 'at most'][] = [
     ['first queue acceptable', share(of('full'), (s) => s.acceptableRight), 0.95, 'at least'],
     [
@@ -256,6 +258,12 @@ export function goals(scores: readonly Score[]): string {
       'at least',
     ],
     [
+      'segments equal the ledger to the ns',
+      compared === 0 ? null : 1 - sum(scores.map((s) => s.differing)) / compared,
+      0.999,
+      'at least',
+    ],
+    [
       'what-if knee within 15 %',
       share(changes, (c) => c.error !== null && c.error <= 0.15),
       0.75,
@@ -267,7 +275,7 @@ export function goals(scores: readonly Score[]): string {
     ['goal', 'wanted', 'measured', ''],
     lines.map(([name, value, limit, sense]) => [
       name,
-      `${sense} ${(limit * 100).toFixed(0)} %`,
+      `${sense} ${+(limit * 100).toFixed(1)} %`,
       value === null ? '-' : `${(value * 100).toFixed(1)} %`,
       value === null
         ? 'not measured'
