@@ -363,6 +363,8 @@ export class ConnectionLocks implements LockOwner {
       const wait = inferWait(attempt);
       const countsAsHold = isExclusive(hold.mode) && !hold.autocommit && !this.#several.has(hold);
       if (wait === null && !countsAsHold) return;
+      // A reply corrected for too long a stay in the event loop seems to come before the wait had ended.
+      const heldFromMs = Math.max(hold.grantedMs, wait?.endMs ?? 0);
       emitLock({
         rows: this.#rows,
         row: hold.row,
@@ -375,7 +377,7 @@ export class ConnectionLocks implements LockOwner {
         inUse: claim.inUse,
         queueDepth: claim.queueDepth,
         blocker: claim.blocker,
-        holdMs: countsAsHold ? releaseSeenByNext(hold) - hold.grantedMs : undefined,
+        holdMs: countsAsHold ? Math.max(0, releaseSeenByNext(hold) - heldFromMs) : undefined,
       });
     });
   }
