@@ -256,14 +256,17 @@ export function collectActivity(
     }
     for (const row of calls) {
       const inner = waitTime.get(row);
-      addCall(activity, index, forest, classes, requests, i, row, statements, {
+      const server = classes.resources[classes.resource[row]];
+      addCall(activity, index, forest, server, requests, i, row, statements, {
         durationNs: forest.end[row] - forest.start[row] - (inner?.totalNs ?? 0),
         startNs: inner?.leadEndNs ?? forest.start[row],
         endNs: inner?.tailStartNs ?? forest.end[row],
       });
     }
     for (const [row, ownNs] of served) {
-      addCall(activity, index, forest, classes, requests, i, row, statements, {
+      // The entry itself may be a consumer or a call that names another server: what worked is its service.
+      const { service } = table.resources[table.resource[row]];
+      addCall(activity, index, forest, service, requests, i, row, statements, {
         durationNs: ownNs,
         startNs: forest.start[row],
         endNs: forest.end[row],
@@ -394,7 +397,7 @@ function addCall(
   activity: { calls: Call[] },
   index: QueueIndex,
   forest: Forest,
-  classes: Classes,
+  server: string,
   requests: Requests,
   request: number,
   row: number,
@@ -402,11 +405,7 @@ function addCall(
   times: { durationNs: number; startNs: number; endNs: number },
 ): void {
   const { table } = forest;
-  const queue = index.of(
-    'downstream',
-    classes.resources[classes.resource[row]],
-    table.resources[table.resource[row]].service,
-  );
+  const queue = index.of('downstream', server, table.resources[table.resource[row]].service);
   index.instance(queue, '');
   const originNs = requests.startNs[request];
   activity.calls.push({
