@@ -83,18 +83,23 @@ export class SpanTableBuilder {
     return this.#traces.of(a, b, c, d);
   }
 
+  /** @returns the index of a trace by the canonical text of its id. */
+  traceOf(id: string): number {
+    return this.#traces.ofText(id);
+  }
+
   /** Adds one span record. @returns its row. */
   add(span: SpanRecord): number {
     const row = this.open();
     const columns = this.columns;
     let flags = (span.followsFrom ? FLAG.followsFrom : 0) | (span.shared ? FLAG.shared : 0);
     columns.trace[row] = this.#traces.ofText(span.traceId);
-    if (this.#id(span.spanId, columns.spanHi, columns.spanLo, row)) flags |= FLAG.opaqueId;
+    if (this.writeId(span.spanId, columns.spanHi, columns.spanLo, row)) flags |= FLAG.opaqueId;
     if (span.parentSpanId === '') {
       flags |= FLAG.noParent;
       columns.parentHi[row] = 0;
       columns.parentLo[row] = 0;
-    } else if (this.#id(span.parentSpanId, columns.parentHi, columns.parentLo, row))
+    } else if (this.writeId(span.parentSpanId, columns.parentHi, columns.parentLo, row))
       flags |= FLAG.opaqueParent;
     if (span.startUnixNano === null) flags |= FLAG.noStart;
     setTime(span.startUnixNano ?? 0n, columns.startSec, columns.startNs, row);
@@ -111,6 +116,18 @@ export class SpanTableBuilder {
     for (const [key, value] of span.attributes) this.attribute(this.strings.intern(key), value);
     this.close(row, span.links, span.events);
     return row;
+  }
+
+  /** Writes an id in canonical text to its two columns. @returns true when it is opaque text. */
+  writeId(id: string, hi: Uint32Array, lo: Uint32Array, row: number): boolean {
+    if (HEX16.test(id)) {
+      hi[row] = Number.parseInt(id.slice(0, 8), 16);
+      lo[row] = Number.parseInt(id.slice(8), 16);
+      return false;
+    }
+    hi[row] = 0;
+    lo[row] = this.strings.intern(id);
+    return true;
   }
 
   /**
@@ -201,18 +218,6 @@ export class SpanTableBuilder {
       links: this.#links,
       events: this.#events,
     };
-  }
-
-  /** Writes an id to its two columns. @returns true when it is opaque text. */
-  #id(id: string, hi: Uint32Array, lo: Uint32Array, row: number): boolean {
-    if (HEX16.test(id)) {
-      hi[row] = Number.parseInt(id.slice(0, 8), 16);
-      lo[row] = Number.parseInt(id.slice(8), 16);
-      return false;
-    }
-    hi[row] = 0;
-    lo[row] = this.strings.intern(id);
-    return true;
   }
 
   #entry(key: number, type: number, data: number): void {

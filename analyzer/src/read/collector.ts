@@ -118,18 +118,12 @@ export class Collector {
     const spanId = canonicalId(span, SPAN_DIGITS);
     if (traceId !== '' && spanId !== '') return { traceId, spanId };
     const which = traceId === '' ? 'trace id' : 'span id';
-    this.#rejectSpan(name, `its ${which} is ${idFault(traceId === '' ? trace : span)}`, at);
+    this.rejectSpan(name, `its ${which} is ${idFault(traceId === '' ? trace : span)}`, at);
     return null;
   }
 
-  /** As {@link ids}, for ids that are canonical already. */
-  validIds(traceId: string, spanId: string, name: string, at: Position): boolean {
-    if (traceId !== '' && spanId !== '') return true;
-    this.#rejectSpan(name, `its ${traceId === '' ? 'trace id' : 'span id'} is empty or zero`, at);
-    return false;
-  }
-
-  #rejectSpan(name: string, fault: string, at: Position): void {
+  /** Refuses a span for its ids. */
+  rejectSpan(name: string, fault: string, at: Position): void {
     this.#invalidIds++;
     this.reject(at, `span "${name.slice(0, 80)}": ${fault}`);
   }

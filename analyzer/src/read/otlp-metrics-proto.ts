@@ -11,7 +11,7 @@ import { boundedTime } from './times.ts';
 export function readResourceMetricsProto(message: Buffer, collector: Collector, at: Position): void {
   const resource = new Map<string, AttributeValue>();
   const metrics: ProtoFields[] = [];
-  const fields = new ProtoFields(message, 0, message.length);
+  const fields = ProtoFields.of(message);
   while (fields.next()) {
     if (fields.is(1, WIRE.bytes)) readResourceAttributes(fields.message(), resource);
     else if (fields.is(2, WIRE.bytes) || fields.is(1000, WIRE.bytes)) {

@@ -1,8 +1,17 @@
 import type { AttributeValue } from '../model/attributes.ts';
 import type { SpanEvent, SpanLink } from '../model/span.ts';
+import { FLAG } from '../model/span-codes.ts';
+import type { SpanColumns, SpanTableBuilder } from '../model/span-table-builder.ts';
+import type { StringPool } from '../model/strings.ts';
 import type { Collector, Position } from './collector.ts';
 import { canonicalIdBytes, SPAN_DIGITS, TRACE_DIGITS } from './ids.ts';
-import { readKeyValue, readResourceAttributes, readScope } from './otlp-proto-values.ts';
+import {
+  addAttribute,
+  internText,
+  readKeyValue,
+  readResourceAttributes,
+  readScope,
+} from './otlp-proto-values.ts';
 import { ProtoFields, WIRE } from './proto-wire.ts';
 import { boundedTime } from './times.ts';
 
@@ -13,7 +22,7 @@ import { boundedTime } from './times.ts';
 export function readResourceSpansProto(message: Buffer, collector: Collector, at: Position): void {
   const attributes = new Map<string, AttributeValue>();
   const scopes: [number, number][] = [];
-  const fields = new ProtoFields(message, 0, message.length);
+  const fields = ProtoFields.of(message);
   while (fields.next()) {
     if (fields.is(1, WIRE.bytes)) readResourceAttributes(fields.message(), attributes);
     else if (fields.is(2, WIRE.bytes) || fields.is(1000, WIRE.bytes))
@@ -44,6 +53,7 @@ function readScopeSpans(
   for (const span of spans) readSpan(span, resource, scopeIndex, collector, at);
 }
 
+/** Writes one span straight into the columns. */
 function readSpan(
   fields: ProtoFields,
   resource: number,
@@ -51,77 +61,118 @@ function readSpan(
   collector: Collector,
   at: Position,
 ): void {
-  let traceId = '';
-  let spanId = '';
-  let parentSpanId = '';
-  let traceState = '';
-  let name = '';
-  let kind = 0;
-  let start: bigint | undefined;
-  let end: bigint | undefined;
-  let status = { code: 0, message: '' };
-  const attributes = new Map<string, AttributeValue>();
-  const links: SpanLink[] = [];
-  const events: SpanEvent[] = [];
+  const { builder } = collector;
+  const row = builder.open();
+  const { columns, strings } = builder;
+  for (const column of CLEARED) columns[column][row] = 0;
+  columns.resource[row] = resource;
+  columns.scope[row] = scope;
+  let flags = FLAG.noParent | FLAG.noStart | FLAG.noEnd;
+  let startSeen = false;
+  let hasTraceId = false;
+  let hasSpanId = false;
+  let links: SpanLink[] | undefined;
+  let events: SpanEvent[] | undefined;
   while (fields.next()) {
     if (fields.wire === WIRE.bytes) {
       switch (fields.number) {
         case 1:
-          traceId = canonicalIdBytes(fields.bytes(), TRACE_DIGITS);
+          hasTraceId = readTraceId(fields, builder, row);
           break;
-        case 2:
-          spanId = canonicalIdBytes(fields.bytes(), SPAN_DIGITS);
+        case 2: {
+          const id = readSpanId(fields, columns.spanHi, columns.spanLo, builder, row);
+          hasSpanId = id !== 'none';
+          flags = id === 'opaque' ? flags | FLAG.opaqueId : flags & ~FLAG.opaqueId;
           break;
+        }
         case 3:
-          traceState = fields.text();
+          columns.traceState[row] = internText(fields, strings);
           break;
-        case 4:
-          parentSpanId = canonicalIdBytes(fields.bytes(), SPAN_DIGITS);
+        case 4: {
+          const id = readSpanId(fields, columns.parentHi, columns.parentLo, builder, row);
+          flags &= ~(FLAG.noParent | FLAG.opaqueParent);
+          if (id === 'none') flags |= FLAG.noParent;
+          else if (id === 'opaque') flags |= FLAG.opaqueParent;
           break;
+        }
         case 5:
-          name = fields.text();
+          columns.name[row] = internText(fields, strings);
           break;
         case 9:
-          readKeyValue(fields.message(), attributes);
+          addAttribute(fields.message(), builder);
           break;
         case 11:
+          events ??= [];
           events.push(readEvent(fields.message()));
           break;
         case 13:
+          links ??= [];
           links.push(readLink(fields.message()));
           break;
         case 15:
-          status = readStatus(fields.message());
+          readStatus(fields.message(), columns, strings, row);
           break;
         default:
           fields.skip();
       }
-    } else if (fields.is(6, WIRE.varint)) kind = enumValue(fields.int32(), 5);
-    else if (fields.is(7, WIRE.fixed64)) start = fields.fixed64();
-    else if (fields.is(8, WIRE.fixed64)) end = fields.fixed64();
-    else fields.skip();
+    } else if (fields.is(6, WIRE.varint)) columns.kind[row] = enumValue(fields.int32(), 5);
+    else if (fields.is(7, WIRE.fixed64)) {
+      startSeen = true;
+      flags = fields.time(columns.startSec, columns.startNs, row)
+        ? flags & ~FLAG.noStart
+        : flags | FLAG.noStart;
+    } else if (fields.is(8, WIRE.fixed64)) {
+      flags = fields.time(columns.endSec, columns.endNs, row) ? flags & ~FLAG.noEnd : flags | FLAG.noEnd;
+    } else fields.skip();
   }
-  if (!collector.validIds(traceId, spanId, name, at)) return;
-  collector.builder.add({
-    traceId,
-    spanId,
-    parentSpanId,
-    followsFrom: false,
-    shared: false,
-    name,
-    kind,
-    // proto3 leaves a zero out: with an end there, an absent start is the instant 0.
-    startUnixNano: boundedTime(start ?? (end === undefined ? null : 0n)),
-    endUnixNano: boundedTime(end ?? null),
-    statusCode: status.code,
-    statusMessage: status.message,
-    traceState,
-    resource,
-    scope,
-    attributes,
-    links,
-    events,
-  });
+  // proto3 leaves a zero out: with an end there, an absent start is the instant 0.
+  if (!startSeen && (flags & FLAG.noEnd) === 0) flags &= ~FLAG.noStart;
+  if (!hasTraceId || !hasSpanId) {
+    const name = strings.text(columns.name[row]);
+    collector.rejectSpan(name, `its ${hasTraceId ? 'span id' : 'trace id'} is empty or zero`, at);
+    return;
+  }
+  columns.flags[row] = flags;
+  builder.close(row, links, events);
+}
+
+const CLEARED = [
+  ...(['parentHi', 'parentLo', 'name', 'traceState', 'statusMessage', 'kind', 'status'] as const),
+  ...(['startSec', 'startNs', 'endSec', 'endNs'] as const),
+];
+
+/** 16 bytes; shorter ones are padded, longer ones opaque. @returns false for an empty or zero id. */
+function readTraceId(fields: ProtoFields, builder: SpanTableBuilder, row: number): boolean {
+  const from = fields.bytesFrom();
+  if (fields.end - from !== 16) {
+    const id = canonicalIdBytes(fields.buffer.subarray(from, fields.end), TRACE_DIGITS);
+    if (id !== '') builder.columns.trace[row] = builder.traceOf(id);
+    return id !== '';
+  }
+  const { view } = fields;
+  const [a, b] = [view.getUint32(from), view.getUint32(from + 4)];
+  const [c, d] = [view.getUint32(from + 8), view.getUint32(from + 12)];
+  if ((a | b | c | d) === 0) return false;
+  builder.columns.trace[row] = builder.trace(a, b, c, d);
+  return true;
+}
+
+function readSpanId(
+  fields: ProtoFields,
+  hi: Uint32Array,
+  lo: Uint32Array,
+  builder: SpanTableBuilder,
+  row: number,
+): 'hex' | 'opaque' | 'none' {
+  const from = fields.bytesFrom();
+  if (fields.end - from !== 8) {
+    const id = canonicalIdBytes(fields.buffer.subarray(from, fields.end), SPAN_DIGITS);
+    if (id === '') return 'none';
+    return builder.writeId(id, hi, lo, row) ? 'opaque' : 'hex';
+  }
+  hi[row] = fields.view.getUint32(from);
+  lo[row] = fields.view.getUint32(from + 4);
+  return (hi[row] | lo[row]) === 0 ? 'none' : 'hex';
 }
 
 function enumValue(value: number, last: number): number {
@@ -129,15 +180,12 @@ function enumValue(value: number, last: number): number {
 }
 
 /** `Status`: message 2, code 3 (1 is the deprecated code). */
-function readStatus(fields: ProtoFields): { code: number; message: string } {
-  let code = 0;
-  let message = '';
+function readStatus(fields: ProtoFields, columns: SpanColumns, strings: StringPool, row: number): void {
   while (fields.next()) {
-    if (fields.is(2, WIRE.bytes)) message = fields.text();
-    else if (fields.is(3, WIRE.varint)) code = enumValue(fields.int32(), 2);
+    if (fields.is(2, WIRE.bytes)) columns.statusMessage[row] = internText(fields, strings);
+    else if (fields.is(3, WIRE.varint)) columns.status[row] = enumValue(fields.int32(), 2);
     else fields.skip();
   }
-  return { code, message };
 }
 
 /** `Event`: time 1, name 2, attributes 3. */

@@ -10,7 +10,7 @@ export const MAX_RECORD_BYTES = 256 << 20;
 /** Reads one whole request: its ResourceSpans, ResourceMetrics, … stand in field 1. Throws {@link ProtoError}. */
 export function readProtoRequest(message: Buffer, collector: Collector, at: Position): void {
   const signals = new Set<Signal>();
-  const fields = new ProtoFields(message, 0, message.length);
+  const fields = ProtoFields.of(message);
   while (fields.next()) {
     if (fields.is(1, WIRE.bytes)) signals.add(readResourceItem(fields.bytes(), collector, at));
     else fields.skip();
@@ -29,13 +29,13 @@ function readResourceItem(item: Buffer, collector: Collector, at: Position): Sig
   const signal = signalOf(item);
   if (signal === 'spans') readResourceSpansProto(item, collector, at);
   else if (signal === 'metrics') readResourceMetricsProto(item, collector, at);
-  else new ProtoFields(item, 0, item.length).skipAll();
+  else ProtoFields.of(item).skipAll();
   return signal;
 }
 
 /** All four signals are wrapped alike (resource 1, scopes 2, records in field 2 of a scope): the record tells. */
 function signalOf(item: Buffer): Signal {
-  const fields = new ProtoFields(item, 0, item.length);
+  const fields = ProtoFields.of(item);
   while (fields.next()) {
     if (!fields.is(2, WIRE.bytes) && !fields.is(1000, WIRE.bytes)) {
       fields.skip();

@@ -1,6 +1,10 @@
 /** The bytes are not a protobuf message of this shape. */
 export class ProtoError extends Error {}
 
+function viewOf(buffer: Buffer): DataView {
+  return new DataView(buffer.buffer, buffer.byteOffset, buffer.length);
+}
+
 export const WIRE = { varint: 0, fixed64: 1, bytes: 2, startGroup: 3, endGroup: 4, fixed32: 5 } as const;
 
 /** Groups are long deprecated and nest without a length: skipping them must end. */
@@ -11,16 +15,23 @@ const MAX_GROUP_DEPTH = 32;
  * `next()` moves to a field; exactly one of the read methods or `skip()` must follow.
  */
 export class ProtoFields {
-  readonly #buffer: Buffer;
+  readonly buffer: Buffer;
+  readonly view: DataView;
   readonly #end: number;
   #at: number;
   number = 0;
   wire = 0;
 
-  constructor(buffer: Buffer, from: number, end: number) {
-    this.#buffer = buffer;
+  constructor(buffer: Buffer, from: number, end: number, view = viewOf(buffer)) {
+    this.buffer = buffer;
+    this.view = view;
     this.#at = from;
     this.#end = end;
+  }
+
+  /** @returns the fields of a whole message. */
+  static of(message: Buffer): ProtoFields {
+    return new ProtoFields(message, 0, message.length);
   }
 
   /** @returns false at the end of the message. */
@@ -36,6 +47,15 @@ export class ProtoFields {
   /** @returns true when the field is number with that wire type. */
   is(number: number, wire: number): boolean {
     return this.number === number && this.wire === wire;
+  }
+
+  /** True when nothing follows the length-delimited field begun. */
+  get isLast(): boolean {
+    const at = this.#at;
+    this.bytesFrom();
+    const last = this.#at === this.#end;
+    this.#at = at;
+    return last;
   }
 
   skip(): void {
@@ -63,17 +83,17 @@ export class ProtoFields {
 
   message(): ProtoFields {
     const from = this.bytesFrom();
-    return new ProtoFields(this.#buffer, from, this.#at);
+    return new ProtoFields(this.buffer, from, this.#at, this.view);
   }
 
   bytes(): Buffer {
     const from = this.bytesFrom();
-    return this.#buffer.subarray(from, this.#at);
+    return this.buffer.subarray(from, this.#at);
   }
 
   text(): string {
     const from = this.bytesFrom();
-    return this.#buffer.toString('utf8', from, this.#at);
+    return this.buffer.toString('utf8', from, this.#at);
   }
 
   /** An enum, bool or small count; what does not fit 32 bits wraps as in protobuf. */
@@ -106,12 +126,49 @@ export class ProtoFields {
   }
 
   fixed64(): bigint {
-    const at = this.#advance(8);
-    return (BigInt(this.#buffer.readUInt32LE(at + 4)) << 32n) | BigInt(this.#buffer.readUInt32LE(at));
+    return this.view.getBigUint64(this.#advance(8), true);
   }
 
   double(): number {
-    return this.#buffer.readDoubleLE(this.#advance(8));
+    return this.view.getFloat64(this.#advance(8), true);
+  }
+
+  /**
+   * Writes a fixed64 of epoch ns to a row of two columns, exactly and without a bigint: 2^32 ns are 4 s and
+   * 294,967,296 ns, and the upper half is cut at its thousands so that no product passes 2^53.
+   * @returns false when the table cannot hold it (after 2106).
+   */
+  time(seconds: Uint32Array, nanos: Uint32Array, row: number): boolean {
+    const at = this.#advance(8);
+    const low = this.view.getUint32(at, true);
+    const high = this.view.getUint32(at + 4, true);
+    const thousands = Math.floor(high / 1000);
+    const rest = high - thousands * 1000;
+    const ns = thousands * 967_296_000 + rest * 294_967_296 + low;
+    const carry = Math.floor(ns / 1e9);
+    const sec = high * 4 + thousands * 294 + carry;
+    if (sec > 0xffffffff) return false;
+    seconds[row] = sec;
+    nanos[row] = ns - carry * 1e9;
+    return true;
+  }
+
+  /** An int64 as a number where that is exact. */
+  int64(): number | bigint {
+    let value = 0;
+    let factor = 1;
+    const from = this.#at;
+    // Seven bytes hold 49 bits; negative numbers take ten.
+    for (let i = 0; i < 7; i++) {
+      const byte = this.#byte();
+      value += (byte & 0x7f) * factor;
+      if (byte < 0x80) return value;
+      factor *= 128;
+    }
+    this.#at = from;
+    const long = BigInt.asIntN(64, this.varint());
+    const number = Number(long);
+    return Number.isSafeInteger(number) ? number : long;
   }
 
   /** A repeated fixed64, packed or not. */
@@ -176,7 +233,7 @@ export class ProtoFields {
 
   #byte(): number {
     if (this.#at >= this.#end) throw new ProtoError('the message ends inside a field');
-    return this.#buffer[this.#at++];
+    return this.buffer[this.#at++];
   }
 
   #advance(bytes: number): number {
