@@ -9,9 +9,11 @@ export function resourceSections(report: Report): Section[] {
 }
 
 function firstSection({ resources, verdict }: Report): Section[] {
-  const first = verdict.first ?? (verdict.next && { ...verdict.next, service: null });
+  const named = verdict.first ?? verdict.next;
+  if (named === null) return [];
+  const service = verdict.first?.service;
   const row = resources.find(
-    (r) => r.resource === first?.resource && (first.service === null || r.service === first.service),
+    (r) => r.resource === named.resource && (service === undefined || r.service === service),
   );
   if (!row) return [];
   return section(`${row.resource}, step by step`, [stepTable(row), holdList(row)]);
