@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdirSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readInputs } from '../../analyzer/src/read/index.ts';
@@ -60,7 +61,7 @@ test('local.yaml writes what the machine was doing beside the traces', { skip },
   ]) {
     assert.ok(names.has(name), `${name} is missing: ${[...names].sort().join(', ')}`);
   }
-  assert.ok(metrics.every((metric) => metric.resource.get('host.name')));
+  assert.deepEqual([...new Set(metrics.map((metric) => metric.resource.get('host.name')))], [hostname()]);
 });
 
 test('a restart of local.yaml goes on with the same file', { skip }, async (t) => {
