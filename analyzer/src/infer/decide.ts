@@ -2,6 +2,7 @@ import type { QueueModel } from '../aggregate/queue-model.ts';
 import { findChain } from './chain.ts';
 import type { Facts, Inference } from './facts.ts';
 import { findFirst } from './first-queue.ts';
+import { forecast } from './forecast.ts';
 import { findKnee } from './knee.ts';
 import { perSecond } from './numbers.ts';
 
@@ -13,14 +14,15 @@ const LEAST_VARIATION = 1.2;
 /** The status, and rules 6 to 9 where they may be applied. */
 export function decide(facts: Facts): Inference {
   const { models, frame, requests } = facts;
-  const next = models.find((model) => model.saturatesAt !== null) ?? null;
+  const ahead = forecast(models, frame);
   const refuse = (status: Inference['status'], because: string): Inference => ({
     status,
     because,
     first: null,
     knee: null,
     chain: null,
-    next: status === 'not-enough-data' ? null : next,
+    next: status === 'not-enough-data' || ahead === null ? null : ahead.model,
+    nextPerSecond: status === 'not-enough-data' || ahead === null ? null : ahead.perSecond,
   });
   const missing = missingData(facts);
   if (missing !== null) return refuse('not-enough-data', missing);
@@ -38,13 +40,15 @@ export function decide(facts: Facts): Inference {
     return refuse('not-saturated', `no queue is full and growing up to ${perSecond(frame.topRate)}`);
   }
   const knee = findKnee(first.model, first.rate, first.rule === '7a', models, frame);
+  const next = nextAfter(first.model, models);
   return {
     status: 'saturated',
     because: '',
     first,
     knee,
     chain: findChain(first.model, knee.perSecond, models, frame, requests),
-    next: nextAfter(first.model, models),
+    next,
+    nextPerSecond: next?.saturatesAt ?? null,
   };
 }
 

@@ -42,4 +42,6 @@ export interface Inference {
   readonly chain: Chain | null;
   /** Nearest to saturation of the others (of all without a verdict). */
   readonly next: QueueModel | null;
+  /** Rate at which that one will be the limit. */
+  readonly nextPerSecond: number | null;
 }

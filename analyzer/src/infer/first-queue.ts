@@ -22,7 +22,7 @@ export const NEAR_TIE = 1.15;
 const STRETCHED_FULL = 0.93;
 const EARLIER = 0.93;
 /** A full queue whose own service keeps its servers this busy is not stretched, whatever R says. */
-const STRETCHED_OWN = 0.85;
+const STRETCHED_OWN = 0.65;
 /** Part of a hold that waiting on another queue must have become to be followed. */
 const STRETCHED_SHARE = 0.1;
 const BEYOND_TOP = 1.02;

@@ -11,7 +11,7 @@ import type { Verdict } from './types.ts';
 export function infer(facts: Facts, asked: readonly string[] = []): Verdict {
   const inference = decide(facts);
   const capacities = capacitiesOf(facts.rows, facts.frame, facts.objective);
-  const { first, knee, chain, next } = inference;
+  const { first, knee, chain, next, nextPerSecond } = inference;
   const kneePerSecond = knee?.perSecond ?? null;
   return {
     status: inference.status,
@@ -32,7 +32,7 @@ export function infer(facts: Facts, asked: readonly string[] = []): Verdict {
     next: next && {
       kind: next.kind,
       resource: next.name,
-      saturatesAtPerSecond: next.saturatesAt!,
+      saturatesAtPerSecond: nextPerSecond!,
     },
     confidence: confidenceOf(facts, inference),
     evidence: evidenceOf(facts, inference, capacities),

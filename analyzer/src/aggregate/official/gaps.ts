@@ -11,6 +11,8 @@ import type { Requests } from '../requests-types.ts';
 /** A leading gap that grows this many times as much as the others (plus 0.3 ms) is admission, not the event loop. */
 const ADMISSION_FACTOR = 4;
 const ADMISSION_NS = 3e5;
+/** A place in fewer requests at low load has no usual length. */
+const FEWEST = 5;
 
 /** A stretch no call explains: CPU, plus what it waited for the event loop or a slot. */
 interface Gap {
@@ -52,7 +54,10 @@ export function rebuildGaps(
     let admittedNs = forest.start[root];
     for (const { piece, place, leading } of gaps[i]) {
       const length = piece.end - piece.start;
-      const workNs = Math.min(length, cost.get(place) ?? length);
+      const usual = cost.get(place);
+      // A place not seen at low load stays unaccounted.
+      if (usual === undefined) continue;
+      const workNs = Math.min(length, usual);
       const grantNs = piece.end - workNs;
       const slot = leading && admission;
       const queue = slot ? index.of('admission', RESOURCE_HTTP_SERVER, service) : loop;
@@ -104,7 +109,6 @@ export function rebuildGaps(
       });
     }
   }
-  for (const list of overlays.values()) list.sort((a, b) => a.start - b.start);
   if (admission) inferSlots(activity);
 }
 
@@ -147,7 +151,11 @@ function medians(
       else values.set(place, [piece.end - piece.start]);
     }
   }
-  return new Map([...values].map(([place, list]) => [place, list.sort((a, b) => a - b)[list.length >> 1]]));
+  return new Map(
+    [...values]
+      .filter(([, list]) => list.length >= FEWEST)
+      .map(([place, list]) => [place, list.sort((a, b) => a - b)[list.length >> 1]]),
+  );
 }
 
 /** Mean wait a request in its leading gaps, or in each of the others. */

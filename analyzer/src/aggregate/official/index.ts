@@ -5,6 +5,7 @@ import type { Overlay } from '../hold-contents.ts';
 import type { Requests } from '../requests-types.ts';
 import type { Timeline } from '../windows.ts';
 import { rebuildGaps } from './gaps.ts';
+import { rebuildLoopTails } from './loop-tails.ts';
 import { rebuildPoolHolds } from './pools.ts';
 import { rebuildRowLocks } from './row-locks.ts';
 
@@ -31,10 +32,12 @@ export function rebuild(
   const overlays = new Map<number, Overlay[]>();
   const holds = rebuildPoolHolds(forest, requests, activity);
   if (activity.stated) return { overlays, any: holds.length > 0 };
+  rebuildGaps(forest, classes, requests, activity, index, lows, timeline.rising, overlays);
   // With one rate, growth cannot tell a wait from its cost.
   if (timeline.rising.length > 1) {
+    rebuildLoopTails(forest, requests, activity, timeline, lows, overlays);
     rebuildRowLocks(forest, requests, activity, index, holds, lows, timeline.rising, overlays);
   }
-  rebuildGaps(forest, classes, requests, activity, index, lows, timeline.rising, overlays);
+  for (const list of overlays.values()) list.sort((a, b) => a.start - b.start);
   return { overlays, any: true };
 }

@@ -17,7 +17,7 @@ interface Locking {
   readonly row: number;
   readonly request: number;
   readonly server: number;
-  readonly instance: number;
+  /** Without the wait for the event loop at its end. */
   readonly durationNs: number;
   readonly locks: boolean;
   readonly relation: string;
@@ -114,18 +114,17 @@ export function rebuildRowLocks(
 }
 
 function lockingStatements(forest: Forest, activity: Activity, holds: readonly RebuiltHold[]): Locking[] {
-  const serverOf = new Map(activity.calls.map((call) => [call.row, call.queue]));
+  const callOf = new Map(activity.calls.map((call) => [call.row, call]));
   return holds.flatMap(({ wait, statements }) =>
     statements.flatMap(({ row, statement }): Locking[] => {
-      const server = serverOf.get(row);
-      if (server === undefined || /^(BEGIN|START|COMMIT|ROLLBACK)/.test(statement.verb)) return [];
+      const call = callOf.get(row);
+      if (call === undefined || /^(BEGIN|START|COMMIT|ROLLBACK)/.test(statement.verb)) return [];
       return [
         {
           row,
           request: wait.request,
-          server,
-          instance: wait.instance,
-          durationNs: forest.end[row] - forest.start[row],
+          server: call.queue,
+          durationNs: call.durationNs,
           locks: statement.locksRows,
           relation: statement.relation,
           releaseNs: forest.end[statements[statements.length - 1].row],
