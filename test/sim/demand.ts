@@ -25,6 +25,15 @@ export interface Demand {
 
 /** @returns the demand at every queue, from the means of the scenario alone. */
 export function demands(scenario: Scenario): Demand[] {
+  return walkRoutes(scenario).demands;
+}
+
+/** @returns the mean latency of a request when nobody waits anywhere. */
+export function idleLatencyNs(scenario: Scenario): number {
+  return walkRoutes(scenario).latencyNs;
+}
+
+function walkRoutes(scenario: Scenario): { demands: Demand[]; latencyNs: number } {
   const visits = new Map<string, number>();
   const time = new Map<string, number>();
   const add = (resource: string, n: number, ns: number): void => {
@@ -84,16 +93,18 @@ export function demands(scenario: Scenario): Demand[] {
   };
 
   const total = routes.reduce((sum, route) => sum + route.weight, 0);
+  let latencyNs = 0;
   for (const route of routes) {
     const weight = route.weight / total;
     turn(weight, cpu.receive.meanNs);
     const ns = walk(route.steps, weight, -1) + turn(weight, cpu.respond.meanNs);
     if (admission) add(ADMISSION, weight, ns);
+    latencyNs += weight * (ns + cpu.receive.meanNs);
   }
 
   const shares = scenario.replicas.reduce((sum, share) => sum + share, 0);
   const hottest = Math.max(...scenario.replicas) / shares;
-  return queuesOf(scenario).map((queue) => {
+  const list = queuesOf(scenario).map((queue): Demand => {
     let share = hottest;
     let capacity = 1;
     let available = 1;
@@ -117,4 +128,5 @@ export function demands(scenario: Scenario): Demand[] {
       saturatesAtPerSecond: ownNs > 0 ? (capacity * available * 1e9) / ownNs : Number.POSITIVE_INFINITY,
     };
   });
+  return { demands: list, latencyNs };
 }

@@ -256,22 +256,23 @@ function service(seed: number, attempt: number, target: Target, shape: Shape, ti
   for (let pass = 0; pass < 2; pass++) scenario = scaleCpu(scenario, rate('eventloop') / loopAt);
   const lockFactor = rate('lock:campaign') / wanted('lock', target === 'lock', 1.4, 5);
   scenario = scaleLocked(scenario, Math.min(8, Math.max(0.1, lockFactor)));
+  const perReplica = (n: number): number => Math.max(3, Math.round(n / Math.sqrt(replicas.length)));
   if (target === 'pool-a') {
     fill(
       'pg-pool:signup',
-      3 + random.below(14),
+      perReplica(3 + random.below(14)),
       (step) => step.do === 'statement' && step.table === 'account',
     );
   }
   if (target === 'pool-b') {
     fill(
       'pg-pool:report',
-      3 + random.below(14),
+      perReplica(3 + random.below(14)),
       (step) => step.do === 'statement' && ['orders', 'events', 'totals'].includes(step.table),
     );
   }
   if (target === 'admission') {
-    fill('http.server', 5 + random.below(40), (step) => step.do === 'call');
+    fill('http.server', perReplica(5 + random.below(40)), (step) => step.do === 'call');
   }
   scenario = {
     ...scenario,

@@ -570,14 +570,14 @@ class Simulation {
   /** Queue and service at a remote server, up to its reply. */
   *#service(context: Context, server: number, cost: Duration): Program {
     const now = this.#events.now;
-    const end = this.#reply(context, server, cost, Number.POSITIVE_INFINITY);
+    const { end } = this.#reply(context, server, cost, Number.POSITIVE_INFINITY);
     this.#events.at(end, context.task);
     yield;
     context.ledger?.add('downstream', end - now);
   }
 
-  /** @returns when the server answers a call that arrives now. */
-  #reply(context: Context, server: number, cost: Duration, giveUpNs: number): number {
+  /** @returns when the server starts and when it has answered a call that arrives now. */
+  #reply(context: Context, server: number, cost: Duration, giveUpNs: number): { start: number; end: number } {
     const now = this.#events.now;
     const { slowdownPerCall } = this.#scenario.servers[server];
     const busy = slowdownPerCall > 0 ? this.#servers[server].busy(now) : 0;
@@ -586,7 +586,7 @@ class Simulation {
     const queue = this.#queues.server[server];
     this.#stats.addWait(queue, context.request.step, Math.min(start, giveUpNs) - now);
     this.#stats.addHold(queue, context.request.step, ns);
-    return start + ns;
+    return { start, end: start + ns };
   }
 
   /** A draw of a service time, with the drift of the run applied. */
@@ -654,8 +654,9 @@ class Simulation {
     const { server, operation } = step;
     const giveUp = now + (step.timeoutNs ?? Number.POSITIVE_INFINITY);
     const reply = this.#reply(context, server, step.cost, giveUp);
-    const end = Math.min(reply, giveUp);
-    const failed = reply > giveUp || (step.failures !== undefined && context.random.chance(step.failures));
+    const end = Math.min(reply.end, giveUp);
+    const failed =
+      reply.end > giveUp || (step.failures !== undefined && context.random.chance(step.failures));
     const span = this.#log?.open(
       context.parent,
       request.id,
@@ -667,7 +668,11 @@ class Simulation {
       '',
       server,
     );
-    if (span) span.failed = failed;
+    if (span) {
+      span.failed = failed;
+      span.servedFromNs = reply.start;
+      span.servedToNs = reply.end;
+    }
     this.#events.at(end, context.task);
     yield;
     context.ledger?.add('downstream', end - now);

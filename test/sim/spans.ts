@@ -40,6 +40,9 @@ export interface SimSpan {
   /** Spans of the statements that held the lock meanwhile. */
   blockedBy: readonly SimSpan[];
   failed: boolean;
+  /** Calls: when the server took the call up and when it had its answer; -1 elsewhere. The caller may have given up. */
+  servedFromNs: number;
+  servedToNs: number;
   /** Route, statement verb and table, or operation. */
   readonly name: string;
   readonly table: string;
@@ -79,6 +82,8 @@ export class SpanLog {
       key: '',
       blockedBy: [],
       failed: false,
+      servedFromNs: -1,
+      servedToNs: -1,
       name,
       table,
       place,

@@ -1,4 +1,4 @@
-import { demands } from './demand.ts';
+import { demands, idleLatencyNs } from './demand.ts';
 import type { Scenario } from './scenario.ts';
 import { simulate } from './simulate.ts';
 
@@ -79,15 +79,17 @@ export function throughputAt(scenario: Scenario, perSecond: number, requests: nu
  */
 export function sustainedRate(scenario: Scenario, options: SustainedOptions): number {
   const bound = Math.min(...demands(scenario).map((demand) => demand.saturatesAtPerSecond));
-  if (options.collapses) return bisect(scenario, bound, options.requests);
+  const inFlight = (bound * idleLatencyNs(scenario)) / 1e9;
+  const requests = Math.max(options.requests, Math.round(TURNOVERS * inFlight));
+  if (options.collapses) return bisect(scenario, bound, requests);
   if (scenario.admission?.queue === 0) {
-    return throughputAt(scenario, LOSS_OVERLOAD * bound, options.requests).sustainedPerSecond;
+    return throughputAt(scenario, LOSS_OVERLOAD * bound, requests).sustainedPerSecond;
   }
   let low = 0;
   let high = { rate: Number.POSITIVE_INFINITY, sustained: Number.POSITIVE_INFINITY };
   let rate = bound * 1.06;
   for (let i = 0; i < 7; i++) {
-    const { offeredPerSecond, sustainedPerSecond, keptUp } = throughputAt(scenario, rate, options.requests);
+    const { offeredPerSecond, sustainedPerSecond, keptUp } = throughputAt(scenario, rate, requests);
     if (keptUp) low = Math.max(low, offeredPerSecond);
     else if (offeredPerSecond < high.rate) high = { rate: offeredPerSecond, sustained: sustainedPerSecond };
     if (high.rate < JUST_ABOVE * Math.max(low, high.sustained)) break;
@@ -100,6 +102,8 @@ export function sustainedRate(scenario: Scenario, options: SustainedOptions): nu
 /** A semaphore without a queue reaches its plateau only far above it: below, gaps between arrivals are lost. */
 const LOSS_OVERLOAD = 1.8;
 const JUST_ABOVE = 1.07;
+/** A run replaces everything in flight at least this often: a small overload needs time to fill large queues. */
+const TURNOVERS = 100;
 
 function bisect(scenario: Scenario, bound: number, requests: number): number {
   let low = 0.2 * bound;

@@ -151,7 +151,9 @@ function chainOf(
 
 function whatIfs(scenario: Scenario, first: QueueRef, requests: number, collapses: boolean): WhatIfTruth[] {
   const changes: { change: string; factor: number; scenario: Scenario }[] = [];
-  if (first.kind !== 'eventloop' && first.kind !== 'lock') {
+  // Nobody outside knows the capacity of a remote server, nor of handshakes that do not state it.
+  const stated = first.kind === 'connection' && scenario.pools[first.index].handshakesStated;
+  if (first.kind === 'pool' || first.kind === 'admission' || stated) {
     const capacity = demands(scenario).find((d) => d.queue.resource === first.resource)?.capacity ?? 1;
     const to = Math.max(capacity + 1, Math.round(capacity * 1.5));
     changes.push({
