@@ -31,6 +31,7 @@ function step(phase: Phase, rate: number, goodput: number, more: Partial<StepRes
     rejectedLatencyNs: empty,
     cpu: { app: 0.4, db: 0.1, others: 0 },
     disturbed: false,
+    repeated: false,
     ...more,
   } as StepResult;
 }

@@ -39,7 +39,7 @@ export interface JudgedRun {
 
 /** @returns whether other programs took so much of the machine that failing checks prove nothing. */
 export function disturbed(run: VariantRun): boolean {
-  return run.load.steps.some((step) => step.disturbed === true && step.phase !== 'warmup');
+  return run.load.steps.some((step) => step.disturbed === true && !step.repeated && step.phase !== 'warmup');
 }
 
 /** Checks each run against what its variant must show, from its own measurements only. */
@@ -244,7 +244,7 @@ export function hotShare(manifest: LoadManifest): number {
 /** @returns the steps' disturbance in one sentence for people, or null where there was none. */
 export function disturbance(steps: readonly StepResult[]): string | null {
   const most = Math.max(0, ...steps.map((step) => step.cpu['others'] ?? 0));
-  const count = steps.filter((step) => step.disturbed).length;
+  const count = steps.filter((step) => step.disturbed && !step.repeated).length;
   return count === 0
     ? null
     : `other programs used up to ${percent(most)} of a core in ${count} of ${steps.length} steps`;

@@ -25,7 +25,9 @@ export async function analyze(
 
 /** @returns the one line of a text report that says which queue saturated first, or why none is named. */
 export function verdictLine(text: string): string {
-  const line = text.split('\n').find((one) => /^(First saturating queue|No queue saturated)/.test(one));
+  const line = text
+    .split('\n')
+    .find((one) => /^(First saturating queue|No queue saturated|A queue saturated|Not enough)/.test(one));
   return `  ${line ?? 'no verdict line: see the report'}`;
 }
 

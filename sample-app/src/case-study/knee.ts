@@ -15,7 +15,9 @@ export interface MeasuredKnee {
 
 /** @returns the knee as goodput at saturation: offering more does not get more done. */
 export function measureKnee(steps: readonly StepResult[]): MeasuredKnee {
-  const rising = steps.filter((step) => step.phase !== 'warmup' && step.phase !== 'recovery');
+  const rising = steps.filter(
+    (step) => !step.repeated && step.phase !== 'warmup' && step.phase !== 'recovery',
+  );
   const beyond = rising.filter((step) => step.goodputPerSecond < SATURATED_SHARE * step.arrivalsPerSecond);
   const sum = beyond.reduce((total, step) => total + step.goodputPerSecond, 0);
   return {

@@ -32,7 +32,7 @@ export function stepLine(step: StepResult): string {
     String(step.transportFailed + step.invalid + step.cancelled).padStart(7),
     String(step.dropped).padStart(8),
     duration(step.startLagNs.p99).padStart(9),
-    step.disturbed ? '  disturbed' : '',
+    step.repeated ? '  disturbed, repeated' : step.disturbed ? '  disturbed' : '',
   ].join(' ');
 }
 

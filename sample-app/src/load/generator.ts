@@ -9,9 +9,9 @@ import type { LoadManifest, Step } from './manifest.ts';
 import type { Outcome } from './outcome.ts';
 import { seededRandom } from './random.ts';
 import { type PreparedRequest, RequestMix } from './requests.ts';
-import { StepRecorder, type StepResult } from './step-recorder.ts';
+import { type StepMeasurement, StepRecorder, type StepResult } from './step-recorder.ts';
 
-/** Time between the start and the first arrival: the connections of the event loop settle. */
+/** Time between the planning of requests and the first arrival. */
 const LEAD_NS = 200_000_000n;
 
 /** Books of the requests of a whole load: entered = succeeded + failed + cancelled + inFlightEnd. */
@@ -53,6 +53,28 @@ interface PlannedRequest {
   readonly request: PreparedRequest;
 }
 
+/** One time that a step was run. */
+interface StepRun {
+  /** Of the step in the manifest. */
+  readonly index: number;
+  readonly recorder: StepRecorder;
+  /** null while it runs. */
+  measured: StepMeasurement | null;
+  repeated: boolean;
+}
+
+/** A disturbed step is run again at most this often. */
+const MAX_REPEATS = 2;
+
+/** Beyond the knee and after it, what a step finds depends on those before it: only the others can be repeated. */
+function isSteady(step: Step): boolean {
+  return step.phase === 'ramp' || step.phase === 'steady';
+}
+
+function resultOf({ recorder, measured, repeated }: StepRun): StepResult {
+  return recorder.result(measured!, repeated);
+}
+
 /** Offers one load to one service. */
 export class Generator {
   readonly #manifest: LoadManifest;
@@ -60,8 +82,8 @@ export class Generator {
   readonly #client: HttpClient;
   readonly #mix: RequestMix;
   readonly #random: () => number;
-  readonly #recorders: StepRecorder[];
-  #current = 0;
+  /** Steps in the order they were run; a disturbed one may be there more than once. */
+  readonly #runs: StepRun[] = [];
   #stepStartNs = 0n;
   #entered = 0;
   #inFlight = 0;
@@ -80,43 +102,60 @@ export class Generator {
     );
     this.#random = seededRandom(manifest.seed);
     this.#mix = new RequestMix(manifest, seededRandom(manifest.seed + 1));
-    this.#recorders = manifest.steps.map((step) => new StepRecorder(step));
   }
 
-  /** Runs all steps and waits for the last answer. @returns one result a step. */
+  /** Runs all steps and waits for the last answer. @returns one result for each time a step was run. */
   async run(): Promise<StepResult[]> {
-    const plans = this.#manifest.steps.map((step) => this.#plan(step));
-    const measurements = [];
-    const results: StepResult[] = [];
+    const { steps } = this.#manifest;
+    // Planned before the first request: planning a step takes longer than the gap between two arrivals.
+    const plans = steps.map((step) => this.#plan(step, this.#random));
     this.#stepStartNs = unixNano() + LEAD_NS;
     await sleep(Number(LEAD_NS / 1_000_000n));
     const meter = new CpuMeter({ ...this.#options.watch, generator: process.pid });
-    for (const [index, step] of this.#manifest.steps.entries()) {
-      if (this.#interrupted) break;
-      this.#current = index;
-      const startNs = this.#stepStartNs;
-      const endNs = startNs + BigInt(Math.round(step.seconds * 1e9));
-      const succeededBefore = this.#succeeded;
-      const delayBefore = runDelayNs('self');
-      if (this.#manifest.model === 'open') await this.#arrive(index, plans[index]!, startNs, endNs);
-      else await this.#useUsers(index, step.users!, endNs);
-      const delay = runDelayNs('self');
-      measurements.push({
-        startNs,
-        endNs: this.#interrupted ? unixNano() : endNs,
-        cpu: meter.read(),
-        generatorRunDelayNs: delay === null || delayBefore === null ? null : delay - delayBefore,
-        succeededMeanwhile: this.#succeeded - succeededBefore,
-      });
-      this.#options.onStep?.(this.#recorders[index]!.result(measurements[index]!), index);
-      this.#stepStartNs = endNs;
+    let budgetSeconds = this.#manifest.repeatSeconds;
+    for (const [index, step] of steps.entries()) {
+      let plan = plans[index]!;
+      for (let attempt = 1; !this.#interrupted; attempt++) {
+        const run = await this.#runStep(index, plan, meter);
+        const again =
+          resultOf(run).disturbed === true &&
+          attempt <= MAX_REPEATS &&
+          isSteady(step) &&
+          step.seconds <= budgetSeconds;
+        run.repeated = again;
+        this.#options.onStep?.(resultOf(run), index);
+        if (!again) break;
+        budgetSeconds -= step.seconds;
+        plan = this.#plan(step, seededRandom(this.#manifest.seed + 97 * attempt + index));
+        this.#stepStartNs = unixNano() + LEAD_NS;
+      }
     }
     while (this.#inFlight > 0) await sleep(10);
     await this.#client.close();
-    for (const [index, measurement] of measurements.entries()) {
-      results.push(this.#recorders[index]!.result(measurement));
-    }
-    return results;
+    return this.#runs.map(resultOf);
+  }
+
+  async #runStep(index: number, plan: PlannedRequest[], meter: CpuMeter): Promise<StepRun> {
+    const step = this.#manifest.steps[index]!;
+    const recorder = new StepRecorder(step);
+    const startNs = this.#stepStartNs;
+    const endNs = startNs + BigInt(Math.round(step.seconds * 1e9));
+    const run: StepRun = { index, recorder, measured: null, repeated: false };
+    this.#runs.push(run);
+    const succeededBefore = this.#succeeded;
+    const delayBefore = runDelayNs('self');
+    if (this.#manifest.model === 'open') await this.#arrive(recorder, plan, startNs, endNs);
+    else await this.#useUsers(recorder, step.users!, endNs);
+    const delay = runDelayNs('self');
+    run.measured = {
+      startNs,
+      endNs: this.#interrupted ? unixNano() : endNs,
+      cpu: meter.read(),
+      generatorRunDelayNs: delay === null || delayBefore === null ? null : delay - delayBefore,
+      succeededMeanwhile: this.#succeeded - succeededBefore,
+    };
+    this.#stepStartNs = endNs;
+    return run;
   }
 
   /** Ends the load early: no more arrivals, open requests are given up and counted as cancelled. */
@@ -125,12 +164,15 @@ export class Generator {
     this.#client.cancel();
   }
 
-  progress(): Progress {
-    const recorder = this.#recorders[this.#current]!;
+  /** @returns null before the first step has begun. */
+  progress(): Progress | null {
+    const run = this.#runs.at(-1);
+    if (run === undefined) return null;
+    const { recorder, index } = run;
     const { arrivalsPerSecond, users, phase } = recorder.step;
     return {
-      step: this.#current,
-      steps: this.#recorders.length,
+      step: index,
+      steps: this.#manifest.steps.length,
       phase,
       arrivalsPerSecond: arrivalsPerSecond ?? null,
       users: users ?? null,
@@ -160,27 +202,26 @@ export class Generator {
   #total(): { succeeded: number; cancelled: number } {
     let succeeded = 0;
     let cancelled = 0;
-    for (const { outcomes } of this.#recorders) {
-      succeeded += outcomes.succeeded;
-      cancelled += outcomes.cancelled;
+    for (const { recorder } of this.#runs) {
+      succeeded += recorder.outcomes.succeeded;
+      cancelled += recorder.outcomes.cancelled;
     }
     return { succeeded, cancelled };
   }
 
-  #plan(step: Step): PlannedRequest[] {
+  #plan(step: Step, random: () => number): PlannedRequest[] {
     if (this.#manifest.model === 'closed') return [];
-    const offsets = arrivalOffsets(
-      this.#manifest.arrivals,
-      step.arrivalsPerSecond!,
-      step.seconds,
-      this.#random,
-    );
+    const offsets = arrivalOffsets(this.#manifest.arrivals, step.arrivalsPerSecond!, step.seconds, random);
     return offsets.map((seconds) => ({ atNs: Math.round(seconds * 1e9), request: this.#mix.next() }));
   }
 
   /** Open model: starts each request at its time, whatever became of the others. */
-  async #arrive(index: number, plan: PlannedRequest[], startNs: bigint, endNs: bigint): Promise<void> {
-    const recorder = this.#recorders[index]!;
+  async #arrive(
+    recorder: StepRecorder,
+    plan: PlannedRequest[],
+    startNs: bigint,
+    endNs: bigint,
+  ): Promise<void> {
     for (const { atNs, request } of plan) {
       const plannedNs = startNs + BigInt(atNs);
       await this.#until(plannedNs);
@@ -193,8 +234,7 @@ export class Generator {
   }
 
   /** Closed model: each user asks, waits for the answer, thinks, and asks again. */
-  async #useUsers(index: number, users: number, endNs: bigint): Promise<void> {
-    const recorder = this.#recorders[index]!;
+  async #useUsers(recorder: StepRecorder, users: number, endNs: bigint): Promise<void> {
     const user = async () => {
       while (unixNano() < endNs && !this.#interrupted) {
         const request = this.#mix.next();

@@ -105,6 +105,7 @@ async function run({ manifest, target, out, watch, writeSpans }: LoadOptions): P
   print(STEP_HEADER);
   const ticker = setInterval(() => {
     const progress = generator.progress();
+    if (progress === null) return;
     tell({ progress });
     if (!process.send && process.stderr.isTTY) process.stderr.write(`\r\x1b[K${progressLine(progress)}\r`);
   }, 1000);

@@ -60,6 +60,8 @@ export interface LoadManifest {
   readonly thinkMs: number;
   /** Closed model: further pause of a user who was turned away. */
   readonly backoffMs: number;
+  /** Time allowed in all for running steps again that other programs disturbed, s. */
+  readonly repeatSeconds: number;
   /** How often a request is sent at most: above 1, an attempt that timed out is sent again at once. */
   readonly attempts: number;
   readonly steps: readonly Step[];
@@ -76,6 +78,7 @@ const DEFAULTS = {
   thinkMs: 0,
   backoffMs: 0,
   attempts: 1,
+  repeatSeconds: 0,
 } as const;
 
 /** @returns the manifest with its defaults filled in; throws an error that names the field that is wrong. */
@@ -88,7 +91,7 @@ export function checkManifest(content: unknown, source: string): LoadManifest {
   const { model, arrivals, steps, requests } = manifest;
   if (model !== 'open' && model !== 'closed') fail(`"model" must be open or closed, not ${model}`);
   if (!ARRIVAL_PATTERNS.includes(arrivals)) fail(`"arrivals" must be one of ${ARRIVAL_PATTERNS.join(', ')}`);
-  for (const name of ['seed', 'maxInFlight', 'timeoutMs', 'thinkMs', 'backoffMs'] as const) {
+  for (const name of ['seed', 'maxInFlight', 'timeoutMs', 'thinkMs', 'backoffMs', 'repeatSeconds'] as const) {
     if (!(manifest[name] >= 0)) fail(`"${name}" must be a number of at least 0`);
   }
   if (!(manifest.attempts >= 1)) fail('"attempts" must be a number of at least 1');

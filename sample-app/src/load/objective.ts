@@ -17,7 +17,7 @@ export function judgeObjective(
   objective: Objective | undefined,
   steps: readonly StepResult[],
 ): ObjectiveResult[] {
-  const judged = steps.filter(({ phase }) => phase === 'ramp' || phase === 'steady');
+  const judged = steps.filter(({ phase, repeated }) => !repeated && (phase === 'ramp' || phase === 'steady'));
   if (objective === undefined || judged.length === 0) return [];
   const results: ObjectiveResult[] = [];
   const upTo = (name: string, limit: number | undefined, value: (step: StepResult) => number | null) => {

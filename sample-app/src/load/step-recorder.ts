@@ -42,6 +42,8 @@ export interface StepResult extends OutcomeCounts {
   readonly generatorRunDelayNs: number | null;
   /** Whether other programs used more than half a core; null where it cannot be known. */
   readonly disturbed: boolean | null;
+  /** Whether the step was run again for that: what follows counts instead. */
+  readonly repeated: boolean;
 }
 
 /** Result of one kind of request in one step. */
@@ -114,7 +116,8 @@ export class StepRecorder {
     return OUTCOMES.reduce((sum, outcome) => sum + this.outcomes[outcome], 0);
   }
 
-  result(measured: StepMeasurement): StepResult {
+  /** @param repeated the step was disturbed and run again after this. */
+  result(measured: StepMeasurement, repeated = false): StepResult {
     const { cpu, startNs, endNs, generatorRunDelayNs, succeededMeanwhile } = measured;
     const seconds = Number(endNs - startNs) / 1e9;
     return {
@@ -139,6 +142,7 @@ export class StepRecorder {
       cpu: { ...cpu.byName, others: cpu.others },
       generatorRunDelayNs,
       disturbed: cpu.others === null ? null : cpu.others > DISTURBED_CORES,
+      repeated,
     };
   }
 
