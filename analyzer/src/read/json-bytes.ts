@@ -108,6 +108,24 @@ export class JsonBytes {
     return end;
   }
 
+  /** @returns the position of the value behind the key at p; UNKNOWN when it may be a proto name. */
+  valueAfterKey(p: number): number {
+    const { bytes } = this;
+    if (bytes[p] !== 0x22) return UNKNOWN;
+    const end = this.stringEnd(p + 1);
+    if (end < 0 || this.escaped || bytes[end + 1] !== 0x3a) return UNKNOWN;
+    for (let i = p + 1; i < end; i++) if (bytes[i] === 0x5f) return UNKNOWN;
+    return end + 2;
+  }
+
+  /** The key at p, whose end {@link valueAfterKey} has found. */
+  isKey(p: number, name: string): boolean {
+    const { bytes } = this;
+    if (bytes[p + 1 + name.length] !== 0x22) return false;
+    for (let i = 0; i < name.length; i++) if (bytes[p + 1 + i] !== name.charCodeAt(i)) return false;
+    return true;
+  }
+
   /** Throws where the bytes are no JSON. */
   parse(from: number, end: number): unknown {
     return parseJson(this.bytes.toString('utf8', from, end));
