@@ -12,7 +12,7 @@ import { partition } from '../analyzer/src/partition/partition.ts';
 import { piecesOf } from '../analyzer/src/partition/pieces.ts';
 import { readInputs } from '../analyzer/src/read/index.ts';
 import { DEFAULT_REPAIR, repairTrees } from '../analyzer/src/tree/repair.ts';
-import { EDGE, TOGETHER } from './edge-expected.mjs';
+import { EDGE, ENCODINGS, TOGETHER } from './edge-expected.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const shared = join(root, '..', 'shared');
@@ -54,6 +54,10 @@ for (const expected of [...EDGE, ...TOGETHER].filter(({ file }) => wanted(file))
 for (const expected of casesTable().filter(({ file }) => wanted(file))) {
   rows.push(await report(expected.file, () => checkCase(expected)));
 }
+for (const folder of ['edge', 'cases'].filter(wanted)) {
+  rows.push(await report(`${folder}/`, () => checkFolder(folder)));
+}
+if (wanted('encodings')) rows.push(await report('encodings', checkEncodings));
 for (const { name, problems, summary } of rows) {
   console.log(`${problems.length === 0 ? 'ok  ' : 'FAIL'} ${name.padEnd(48)} ${summary}`);
   for (const problem of problems) console.log(`       ${problem}`);
@@ -184,20 +188,51 @@ function checkCommand(paths, spans, input, exit) {
     if (counted.traces !== traces)
       problems.push(`the JSON report counts ${counted.traces} traces, not ${traces}`);
   }
-  const plain = waitfall(['report', ...paths, '--format', 'text']);
-  for (const { stdout, stderr } of [json, plain]) {
-    const odd = /\bNaN\b|\bInfinity\b|\bundefined\b|\[object Object\]|\n\s+at .*:\d+:\d+/.exec(
-      stdout + stderr,
-    );
-    if (odd !== null) problems.push(`output has ${JSON.stringify(odd[0])}`);
-  }
-  const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/.exec(
-    plain.stdout + plain.stderr,
-  );
-  if (control !== null)
-    problems.push(`the text report has the control character ${JSON.stringify(control[0])}`);
-  if (plain.stdout.length > 100_000) problems.push(`the text report has ${plain.stdout.length} characters`);
+  problems.push(...odd(json), ...odd(waitfall(['report', ...paths, '--format', 'text'])));
   return problems;
+}
+
+/** What no output may contain, whatever the input. */
+function odd({ stdout, stderr }) {
+  const problems = [];
+  const output = stdout + stderr;
+  const slip = /\bNaN\b|\bInfinity\b|\bundefined\b|\[object Object\]|internal error|\n\s+at .*:\d+:\d+/.exec(
+    output,
+  );
+  if (slip !== null) problems.push(`output has ${JSON.stringify(slip[0])}`);
+  const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/.exec(output);
+  if (control !== null) problems.push(`output has the control character ${JSON.stringify(control[0])}`);
+  return problems;
+}
+
+/** All files of a folder as one input, in every format. */
+function checkFolder(folder) {
+  const problems = [];
+  const path = join(shared, folder);
+  for (const format of ['text', 'markdown', 'json', 'requests']) {
+    const run = waitfall(['report', path, '--format', format]);
+    if (run.status !== 0) problems.push(`${format}: exit ${run.status}: ${run.stderr.slice(0, 200)}`);
+    problems.push(...odd(run).map((problem) => `${format}: ${problem}`));
+    if (format === 'text' && run.stdout.length > 100_000) {
+      problems.push(`the text report has ${run.stdout.length} characters`);
+    }
+  }
+  return { problems, summary: 'all files as one input' };
+}
+
+/** The same spans give the same report in every encoding, byte for byte apart from the input section. */
+function checkEncodings() {
+  const reports = ENCODINGS.map((file) => {
+    const { input: _, ...rest } = JSON.parse(
+      waitfall(['report', join(shared, 'edge', file), '--format', 'json']).stdout,
+    );
+    return JSON.stringify(rest);
+  });
+  const different = ENCODINGS.filter((_, i) => reports[i] !== reports[0]);
+  return {
+    problems: different.map((file) => `the report of ${file} differs from that of ${ENCODINGS[0]}`),
+    summary: `${ENCODINGS.length} encodings`,
+  };
 }
 
 function waitfall(args) {

@@ -6,7 +6,8 @@ const TRACE = 'abcd00000000000000000000000001e0';
 
 const single = (root, ns) => ({ root, kind: 'true', ns, spans: 1, self: { [root]: ns } });
 
-const ENCODINGS = [
+/** Files with the same spans. */
+export const ENCODINGS = [
   '24a-proto-length-prefixed.pb',
   '24b-proto-single-message.pb',
   '24c-proto-zstd-per-record.pb.zst',
