@@ -1,4 +1,7 @@
 import {
+  ATTR_BLOCKER_AGE_NS,
+  ATTR_BLOCKER_STATE,
+  ATTR_BLOCKER_STATEMENT,
   ATTR_HOLD_DURATION_NS,
   ATTR_LINK,
   ATTR_SEGMENT,
@@ -148,11 +151,21 @@ function notesOf(forest: Forest, row: number): string[] {
   const held = attribute(table, row, ATTR_HOLD_DURATION_NS);
   if (typeof held === 'number' && attribute(table, row, ATTR_SEGMENT) !== undefined)
     notes.push(`held ${duration(held)}`);
+  const statement = attribute(table, row, ATTR_BLOCKER_STATEMENT);
+  if (typeof statement === 'string') {
+    const state = attribute(table, row, ATTR_BLOCKER_STATE);
+    const age = attribute(table, row, ATTR_BLOCKER_AGE_NS);
+    const more = [
+      typeof state === 'string' ? state : null,
+      typeof age === 'number' ? `holding for ${duration(age)} when the wait began` : null,
+    ].filter((text) => text !== null);
+    notes.push(`the holder ran ${statement}${more.length > 0 ? ` (${more.join(', ')})` : ''}`);
+  }
   for (const link of table.links.get(row) ?? []) {
     if (link.attributes.get(ATTR_LINK) !== LINK_BLOCKED_BY) continue;
     const known = table.traceIds.includes(link.traceId);
     notes.push(
-      `blocked by ${link.spanId} of trace ${link.traceId}${known ? '' : ' (blocker not in the input)'}`,
+      `blocked by span ${link.spanId} of trace ${link.traceId}${known ? '' : ' (blocker not in the input)'}`,
     );
   }
   return notes;
