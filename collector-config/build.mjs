@@ -3,7 +3,7 @@
 //   npm run collector:build
 //
 // OTELCOL_BIN=<path> uses that binary instead and builds nothing. Go's module and build caches stay where Go keeps
-// them, so the first build takes minutes (about 700 MB of modules) and the following ones seconds.
+// them, so the first build takes minutes (it downloads several hundred MB) and the following ones seconds.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';

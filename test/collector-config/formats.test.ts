@@ -101,3 +101,24 @@ test('a folder of rotated backups reads as one export', { skip }, async (t) => {
     });
   }
 });
+
+test('files apart by a resource attribute read as one export', { skip }, async (t) => {
+  const traffic = trafficOf(300);
+  const out = subfolder(testFolder(t), 'out');
+  const collector = await startCollector({
+    config: 'local.yaml',
+    env: { WAITFALL_DIR: out },
+    overrides: [
+      `exporters::file/traces::path: ${out}/traces-*.jsonl`,
+      'exporters::file/traces::group_by::enabled: true',
+      'exporters::file/traces::group_by::resource_attribute: service.name',
+    ],
+  });
+  t.after(() => collector.kill());
+  assert.equal((await send(collector.otlpHttp, traffic)).accepted, spanCount(traffic));
+  await collector.stop();
+  assert.deepEqual(readdirSync(out).sort(), ['traces-signup.jsonl', 'traces-stock.jsonl']);
+  const input = await readInputs([out]);
+  assert.deepEqual(input.rejected, []);
+  assert.equal(input.table.length, spanCount(traffic));
+});
