@@ -2,8 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { waitfall } from '../run/analyzer.ts';
 import { say, shown } from '../run/command.ts';
-import { checkRuns, disturbance, disturbed, type JudgedRun } from './checks.ts';
-import type { Predictions } from './predictions.ts';
+import { type Check, disturbance, disturbed, type JudgedRun } from './checks.ts';
 import { type ReportFile, readReport } from './report-file.ts';
 
 /** Lets the analyzer judge a run and leaves its reports in the run's directory; null where it gave none. */
@@ -47,8 +46,7 @@ export async function printEvidence(judged: readonly JudgedRun[]): Promise<void>
 }
 
 /** @returns whether nothing failed that a quiet machine would have let succeed. */
-export function printChecks(judged: readonly JudgedRun[], predictions: Predictions): boolean {
-  const checks = checkRuns(judged, predictions);
+export function printChecks(judged: readonly JudgedRun[], checks: readonly Check[]): boolean {
   if (checks.length === 0) return true;
   say('\nWhat these runs must show, from their own measurements:');
   let failed = false;

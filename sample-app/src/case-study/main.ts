@@ -17,7 +17,7 @@ import {
   shown,
 } from '../run/command.ts';
 import { VARIANTS, type VariantName } from '../service/variants.ts';
-import type { JudgedRun } from './checks.ts';
+import { checkRuns, type JudgedRun } from './checks.ts';
 import { analyze, printChecks, printEvidence, verdictLine } from './judge.ts';
 import { measureKnee } from './knee.ts';
 import { type CaseStudyOptions, HELP, readOptions } from './options.ts';
@@ -25,6 +25,8 @@ import { type Predictions, predict } from './predictions.ts';
 import { ProgressDisplay, TABLE_HEADER } from './progress.ts';
 import { measureRecovery } from './recovery.ts';
 import { runVariant, type VariantRun } from './run-variant.ts';
+import { measureDrift, soakManifest } from './soak.ts';
+import { type Repetition, spreadLines } from './spread.ts';
 
 /** Reports are printed whole for this many variants, and as their verdict line for more. */
 const FULL_REPORTS = 2;
@@ -37,7 +39,9 @@ async function runOne(
   database: Database,
   children: Children,
 ): Promise<VariantRun> {
-  const manifest = await readManifest(options.manifestPath);
+  const stated = await readManifest(options.manifestPath);
+  const { soak } = options;
+  const manifest = soak ? soakManifest(stated, soak.minutes, soak.arrivalsPerSecond) : stated;
   const directory = await makeRunDirectory(options.runs, variant);
   say('');
   sayWithTime(`${variant}: ${VARIANTS[variant].title}`);
@@ -60,6 +64,9 @@ async function runOne(
     say(`  ${holds ? 'holds ' : 'BROKEN'}  ${name} (${detail})`);
   }
   for (const result of judgeRun(run)) say(`  ${objectiveLine(result)}`);
+  for (const { what, drifts, detail } of soak ? measureDrift(run.load.steps, run.samples) : []) {
+    say(`  ${drifts ? 'DRIFTS ' : 'steady '}  ${what} (${detail}, first and last third)`);
+  }
   return run;
 }
 
@@ -89,6 +96,29 @@ async function caseStudy(options: CaseStudyOptions, running: Running): Promise<b
     await database.close();
     sayWithTime('everything that was started is stopped');
   });
+  const repetitions: Repetition[] = [];
+  let sound = true;
+  for (let count = 1; count <= options.repeat; count++) {
+    if (options.repeat > 1) sayWithTime(`repetition ${count} of ${options.repeat}`);
+    const repetition = await runAll(options, database, running.children);
+    sound = repetition.sound && sound;
+    repetitions.push(repetition);
+  }
+  if (options.repeat > 1) {
+    say(`\nHow far ${options.repeat} repetitions lie apart:`);
+    for (const line of spreadLines(repetitions)) say(line);
+  }
+  say('\nLook closer:');
+  for (const { run } of repetitions.flatMap(({ judged }) => judged))
+    say(`  npx waitfall ${shown(run.directory)}`);
+  return sound;
+}
+
+async function runAll(
+  options: CaseStudyOptions,
+  database: Database,
+  children: Children,
+): Promise<Repetition & { readonly sound: boolean }> {
   const judged: JudgedRun[] = [];
   let predictions: Predictions = new Map();
   let sound = true;
@@ -97,7 +127,7 @@ async function caseStudy(options: CaseStudyOptions, running: Running): Promise<b
       say(`\n${variant} is left out: it would not end within ${QUICK_SECONDS} seconds`);
       continue;
     }
-    const run = await runOne(options, variant, database, running.children);
+    const run = await runOne(options, variant, database, children);
     sayWithTime('reading the traces');
     const { report, text } = await analyze(run.directory);
     if (text !== null) say(`\n${options.variants.length > FULL_REPORTS ? verdictLine(text) : text}`);
@@ -106,10 +136,8 @@ async function caseStudy(options: CaseStudyOptions, running: Running): Promise<b
     sound &&= text !== null && run.invariants.every((invariant) => invariant.holds);
   }
   await printEvidence(judged);
-  sound = printChecks(judged, predictions) && sound;
-  say('\nLook closer:');
-  for (const { run } of judged) say(`  npx waitfall ${shown(run.directory)}`);
-  return sound;
+  const checks = options.soak ? [] : checkRuns(judged, predictions);
+  return { judged, checks, sound: printChecks(judged, checks) && sound };
 }
 
 /** Whether another variant ends within the time of the short form, going by those before it. */

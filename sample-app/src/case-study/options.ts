@@ -11,6 +11,10 @@ export interface CaseStudyOptions {
   readonly quick: boolean;
   readonly registrations: number;
   readonly stock: number;
+  /** How often everything is run. */
+  readonly repeat: number;
+  /** One rate for long instead of rising steps. */
+  readonly soak: { readonly minutes: number; readonly arrivalsPerSecond: number } | null;
   /** Folder that the run directories are made in. */
   readonly runs: string;
 }
@@ -20,6 +24,9 @@ export const HELP = `usage: npm run case-study -- [options]
   --quick             the short form, under 90 seconds
   --variants LIST     names separated by commas, or "all": ${VARIANT_NAMES.join(', ')}
                       (default: before,after)
+  --repeat N          run everything N times and report how far the runs lie apart
+  --soak MINUTES      one rate for long, to see whether anything drifts (default variant: after)
+  --rate R            that rate, requests per second (default 40)
   --manifest FILE     another load than that of the case study
   --registrations N   registrations in the table before the load (default 100000)
   --stock N           stock of each campaign (default 1000000)
@@ -37,7 +44,14 @@ export function readOptions(args: readonly string[]): CaseStudyOptions | null {
   const manifest = quick ? 'quick.yaml' : 'case-study.yaml';
   return {
     quick,
-    variants: variantsOf(values.variants ?? 'before,after'),
+    variants: variantsOf(values.variants ?? (values.soak ? 'after' : 'before,after')),
+    repeat: wholeNumber('--repeat', values.repeat ?? '1'),
+    soak: values.soak
+      ? {
+          minutes: positiveNumber('--soak', values.soak),
+          arrivalsPerSecond: positiveNumber('--rate', values.rate ?? '40'),
+        }
+      : null,
     manifestPath: values.manifest
       ? resolve(workingDirectory, values.manifest)
       : fileURLToPath(new URL(`../../manifests/${manifest}`, import.meta.url)),
@@ -54,6 +68,9 @@ function parse(args: readonly string[]) {
       options: {
         quick: { type: 'boolean' },
         variants: { type: 'string' },
+        repeat: { type: 'string' },
+        soak: { type: 'string' },
+        rate: { type: 'string' },
         manifest: { type: 'string' },
         registrations: { type: 'string' },
         stock: { type: 'string' },
@@ -82,5 +99,11 @@ function wholeNumber(option: string, text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < 0)
     throw new UsageError(`${option} wants a whole number, not "${text}"`);
+  return value;
+}
+
+function positiveNumber(option: string, text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new UsageError(`${option} wants a number above 0, not "${text}"`);
   return value;
 }

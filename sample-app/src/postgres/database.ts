@@ -29,7 +29,7 @@ export interface Database {
   readonly pid: number | null;
   /** Temporary directory of the server; null where it is not ours. */
   readonly directory: string | null;
-  /** Creates an empty schema of its own. @returns a URL whose connections see only that schema. */
+  /** Creates an empty schema of its own; the same name may be asked for again. @returns a URL whose connections see only that schema. */
   createSchema(name: string): Promise<string>;
   /** Stops and removes the server, or drops this run's schemas on an existing one. */
   close(): Promise<void>;
@@ -53,12 +53,13 @@ export async function openDatabase(existingUrl?: string, settings: Settings = {}
   if ('error' in reply) throw new Error(reply.error);
   keeper.once('exit', () => void afterLostKeeper(reply));
   const { url, pid, directory } = reply;
+  let schemas = 0;
   return {
     url,
     pid,
     directory,
     async createSchema(name) {
-      const schema = schemaPrefix + name.replaceAll(/\W/g, '_');
+      const schema = `${schemaPrefix}${++schemas}_${name.replaceAll(/\W/g, '_')}`;
       const client = new pg.Client({ connectionString: url });
       await client.connect();
       await client.query(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
