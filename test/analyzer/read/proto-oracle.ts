@@ -80,6 +80,11 @@ export function encodeProto(type: string, json: object): Buffer {
   return Buffer.from(message.encode(message.fromObject(toProtobufjs(json) as object)).finish());
 }
 
+/** Decodes a message into protobufjs' own objects. */
+export function decodeProto(type: string, bytes: Uint8Array): protobuf.Message {
+  return root.lookupType(type).decode(bytes);
+}
+
 const IDS = new Set(['traceId', 'spanId', 'parentSpanId']);
 
 /** protobufjs takes bytes as base64 text and 64-bit integers as decimal text. */
