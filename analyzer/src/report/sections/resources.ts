@@ -3,12 +3,8 @@ import { type Block, list, type Section, section } from '../document.ts';
 import type { Report } from '../types.ts';
 import { count, duration, number, percent, rate } from '../units.ts';
 
-/** Headroom of every queue, and the first one in detail, step by step. */
-export function resourceSections(report: Report): Section[] {
-  return [...firstSection(report), ...headroomSection(report)];
-}
-
-function firstSection({ resources, verdict }: Report): Section[] {
+/** The first queue, or the next to saturate where none did, step by step. */
+export function firstQueueSection({ resources, verdict }: Report): Section[] {
   const named = verdict.first ?? verdict.next;
   if (named === null) return [];
   const service = verdict.first?.service;
@@ -67,7 +63,7 @@ function holdList({ resource, holdComposition }: ResourceRow): Block | null {
 }
 
 /** All queues, the next to saturate first. */
-function headroomSection({ resources, windows }: Report): Section[] {
+export function headroomSection({ resources, windows }: Report): Section[] {
   if (resources.length === 0) return [];
   const top = windows.reduce(
     (best, w, i) => (w.receivedPerSecond > (windows[best]?.receivedPerSecond ?? -1) ? i : best),

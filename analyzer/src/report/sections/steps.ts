@@ -5,13 +5,13 @@ import type { Report } from '../types.ts';
 import { count, duration, percent, rate } from '../units.ts';
 
 const COLUMNS: readonly Column[] = [
-  { title: 'at', align: 'right' },
-  { title: 'phase', align: 'left', spare: 2, least: 6 },
+  { title: 'at', align: 'right', spare: 4 },
+  { title: 'phase', align: 'left', spare: 1, least: 6 },
   { title: 'planned', align: 'right' },
-  { title: 'arrived', align: 'right', spare: 3 },
-  { title: 'completed', align: 'right' },
-  { title: 'good', align: 'right', spare: 4 },
-  { title: 'n', align: 'right', spare: 1 },
+  { title: 'arrived', align: 'right', spare: 5 },
+  { title: 'done', align: 'right' },
+  { title: 'good', align: 'right', spare: 2 },
+  { title: 'n', align: 'right', spare: 3 },
   { title: 'p50', align: 'right' },
   { title: 'p99', align: 'right' },
   { title: 'errors', align: 'right' },
@@ -39,7 +39,7 @@ export function stepsSection(report: Report): Section[] {
         const row = stepRow(w, origin);
         return columns.map(({ title }) => row[title]);
       }),
-      ...(open > 0 ? { note: OPEN_NOTE } : {}),
+      note: open > 0 ? `${STEPS_NOTE} ${OPEN_NOTE}` : STEPS_NOTE,
     },
     recovery === null
       ? null
@@ -59,7 +59,7 @@ function stepRow(w: WindowRow, origin: bigint): Record<string, string> {
     phase: w.phase ?? '',
     planned: rate(w.plannedPerSecond),
     arrived: rate(w.receivedPerSecond),
-    completed: rate(w.completedPerSecond),
+    done: rate(w.completedPerSecond),
     good: rate(w.goodputPerSecond),
     n: count(w.latencyNs.n),
     p50: duration(w.latencyNs.p50),
@@ -68,6 +68,8 @@ function stepRow(w: WindowRow, origin: bigint): Record<string, string> {
     backlog: w.stable === false ? 'grows' : '',
   };
 }
+
+const STEPS_NOTE = 'done: completed, whatever the outcome; good: successful.';
 
 /** True when the values are too few to bound their p99 from above. */
 function isOpen({ n }: Latency): boolean {

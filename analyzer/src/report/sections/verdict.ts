@@ -41,23 +41,32 @@ export function topRate({ windows }: Report): number | null {
   return windows.length === 0 ? null : Math.max(...windows.map((w) => w.receivedPerSecond));
 }
 
-/** Why: capacities, chain, evidence, what it is not, what would move it, how sure. */
-export function verdictSections(report: Report): Section[] {
-  const { verdict } = report;
+/** Why this answer: capacities, chain and evidence. */
+export function whySection({ verdict }: Report): Section[] {
+  return section('Why', [
+    capacityLine(verdict),
+    chainLine(verdict),
+    nearTies(verdict),
+    list(verdict.evidence.map(({ text }) => text)),
+  ]);
+}
+
+/** What it is not, what would move it, and how sure the answer is. */
+export function judgementSections({ verdict }: Report): Section[] {
   return [
-    ...section('Why', [
-      capacityLine(verdict),
-      chainLine(verdict),
-      nearTies(verdict),
-      list(verdict.evidence.map(({ text }) => text)),
-    ]),
     ...section('Not the cause', [list(verdict.ruledOut.map(({ text }) => text))]),
     ...section('What would move the limit', [list(verdict.whatIf.map(whatIfLine))]),
-    ...section('Findings', [list(verdict.findings.map(({ text }) => text))]),
-    ...section('Traces that show it', [exemplars(verdict)]),
     ...section('Confidence', [
       paragraph([verdict.confidence.level, ...verdict.confidence.reasons].join('; ')),
     ]),
+  ];
+}
+
+/** What else was noticed, and traces to look at. */
+export function findingSections({ verdict }: Report): Section[] {
+  return [
+    ...section('Findings', [list(verdict.findings.map(({ text }) => text))]),
+    ...section('Traces that show it', [exemplars(verdict)]),
   ];
 }
 
