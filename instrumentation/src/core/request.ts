@@ -13,7 +13,7 @@ import { loopClock, loopIdleMs } from './loop-clock.ts';
 import { boundsOf } from './loop-wait.ts';
 import type { RootRecord } from './root.ts';
 import type { StartedSpan } from './started-span.ts';
-import { enterWork, leaveWork } from './work.ts';
+import { endWork, enterWork } from './work.ts';
 
 /** Shorter waits at the entry are the loop's own bookkeeping. */
 const MIN_ENTRY_WAIT_MS = 0.2;
@@ -47,7 +47,7 @@ export function beginRequest(span: StartedSpan, root: RootRecord, atMs: number):
 
 /** A root span ends: the sums of its request go on it. */
 export function endRoot(span: StartedSpan, root: RootRecord): void {
-  leaveWork(root, trace.setSpan(ROOT_CONTEXT, span), now());
+  endWork(root, now());
   if (root.movedMs > 0) moveEnd(span, root.movedMs);
   const { attributes } = span;
   for (const [segment, ns] of root.timeNs) attributes[timeAttribute(segment)] = ns;

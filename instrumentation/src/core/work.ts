@@ -42,6 +42,11 @@ export function leaveWork(root: RootRecord | undefined, parent: Context, atMs: n
   emitSlice(parent, beginsMs, atMs);
 }
 
+/** The request ends: as {@link leaveWork}, below its root span. */
+export function endWork(root: RootRecord, atMs: number): void {
+  if (root === sliceRoot) leaveWork(root, trace.setSpan(ROOT_CONTEXT, root.span), atMs);
+}
+
 function emitSlice(parent: Context, startMs: number, endMs: number): void {
   if (endMs <= startMs) return;
   emitSegment({

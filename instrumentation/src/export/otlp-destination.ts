@@ -5,7 +5,7 @@ import { encodeRequest } from './otlp-protobuf.ts';
 import type { OtlpSender } from './otlp-sender.ts';
 
 const FLUSH_EVERY_MS = 1_000;
-const MAX_BATCH = 512;
+const MAX_BATCH = 1_024;
 /** Spans that wait for a slow collector; beyond this, new ones are dropped and counted. */
 const MAX_QUEUE = 16_384;
 
@@ -13,7 +13,7 @@ const MAX_QUEUE = 16_384;
 export class OtlpDestination implements SpanDestination {
   readonly #sender: OtlpSender;
   #queue: ExportableSpan[] = [];
-  #sending: Promise<void> | undefined;
+  #sending: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #dropped = 0;
 
@@ -33,7 +33,7 @@ export class OtlpDestination implements SpanDestination {
       return;
     }
     this.#queue.push(span as ExportableSpan);
-    if (this.#queue.length === MAX_BATCH) setImmediate(() => void this.forceFlush());
+    if (this.#queue.length === MAX_BATCH) setImmediate(() => void this.#flush(false));
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       void this.forceFlush();
@@ -41,16 +41,20 @@ export class OtlpDestination implements SpanDestination {
   }
 
   forceFlush(): Promise<void> {
-    this.#sending ??= this.#drain().finally(() => {
-      this.#sending = undefined;
-    });
+    return this.#flush(true);
+  }
+
+  /** Sends what is there now, after what is being sent: all of it, or full batches only. */
+  #flush(all: boolean): Promise<void> {
+    this.#sending = this.#sending.then(() => this.#drain(all));
     return this.#sending;
   }
 
-  async #drain(): Promise<void> {
-    while (this.#queue.length > 0) {
-      const batch = this.#queue.length > MAX_BATCH ? this.#queue.splice(0, MAX_BATCH) : this.#queue;
-      if (batch === this.#queue) this.#queue = [];
+  async #drain(all: boolean): Promise<void> {
+    let left = all ? this.#queue.length : this.#queue.length - (this.#queue.length % MAX_BATCH);
+    while (left > 0) {
+      const batch = this.#take(Math.min(left, MAX_BATCH));
+      left -= batch.length;
       let sent = false;
       try {
         sent = await this.#sender.send(encodeRequest(batch));
@@ -59,5 +63,12 @@ export class OtlpDestination implements SpanDestination {
       }
       if (!sent) this.#dropped += batch.length;
     }
+  }
+
+  #take(count: number): ExportableSpan[] {
+    if (count < this.#queue.length) return this.#queue.splice(0, count);
+    const batch = this.#queue;
+    this.#queue = [];
+    return batch;
   }
 }

@@ -12,13 +12,15 @@ const MAX_CACHED_LENGTH = 256;
 /** Encoded attributes by field, key and value: routes, resources and segment names repeat in every request. */
 const fragments = new Map<string, Map<AttributeValue, Buffer>>();
 const scratch = new ProtobufWriter();
+const writer = new ProtobufWriter();
 
 /**
  * @returns an ExportTraceServiceRequest in protobuf. Field numbers are those of
  * https://github.com/open-telemetry/opentelemetry-proto/blob/main/opentelemetry/proto/trace/v1/trace.proto
  */
 export function encodeRequest(spans: readonly ExportableSpan[]): Buffer {
-  const writer = new ProtobufWriter();
+  // What a span that could not be encoded has left behind is not part of this request.
+  writer.clear();
   const byResource = new Map<ExportableSpan['resource'], Map<string, ExportableSpan[]>>();
   for (const span of spans) {
     let byScope = byResource.get(span.resource);
@@ -38,11 +40,11 @@ export function encodeRequest(spans: readonly ExportableSpan[]): Buffer {
       writer.string(1, name);
       if (version !== '') writer.string(2, version);
       writer.close(scope);
-      for (const span of list) writeSpan(writer, span);
+      for (const span of list) writeSpan(span);
       scopes.push(delimited(2, writer.take()));
     }
     const own = writer.open(1);
-    writeAttributes(writer, 1, resource.attributes);
+    writeAttributes(1, resource.attributes);
     writer.close(own);
     parts.push(delimited(1, Buffer.concat([writer.take(), ...scopes])));
   }
@@ -61,7 +63,7 @@ function delimited(field: number, body: Buffer): Buffer {
   return Buffer.concat([Buffer.from(head), body]);
 }
 
-function writeSpan(writer: ProtobufWriter, span: ExportableSpan): void {
+function writeSpan(span: ExportableSpan): void {
   const context = span.spanContext();
   const parent = span.parentSpanContext;
   const message = writer.open(2);
@@ -78,17 +80,17 @@ function writeSpan(writer: ProtobufWriter, span: ExportableSpan): void {
   writer.varint(6, span.kind + 1);
   writer.time(7, span.startTime);
   writer.time(8, span.endTime);
-  writeAttributes(writer, 9, span.attributes);
+  writeAttributes(9, span.attributes);
   if (span.droppedAttributesCount > 0) writer.varint(10, span.droppedAttributesCount);
   for (const event of span.events) {
     const part = writer.open(11);
     writer.time(1, event.time);
     writer.string(2, event.name);
-    writeAttributes(writer, 3, event.attributes ?? {});
+    writeAttributes(3, event.attributes ?? {});
     writer.close(part);
   }
   if (span.droppedEventsCount > 0) writer.varint(12, span.droppedEventsCount);
-  for (const link of span.links) writeLink(writer, link);
+  for (const link of span.links) writeLink(link);
   if (span.droppedLinksCount > 0) writer.varint(14, span.droppedLinksCount);
   if (span.status.code !== 0) {
     const part = writer.open(15);
@@ -100,74 +102,85 @@ function writeSpan(writer: ProtobufWriter, span: ExportableSpan): void {
   writer.close(message);
 }
 
-function writeLink(writer: ProtobufWriter, link: Link): void {
+function writeLink(link: Link): void {
   const part = writer.open(13);
   writer.hex(1, link.context.traceId);
   writer.hex(2, link.context.spanId);
-  writeAttributes(writer, 4, link.attributes ?? {});
+  writeAttributes(4, link.attributes ?? {});
   writer.fixed32(6, link.context.traceFlags & 0xff);
   writer.close(part);
 }
 
-function writeAttributes(writer: ProtobufWriter, field: number, attributes: Attributes): void {
+function writeAttributes(field: number, attributes: Attributes): void {
   for (const key in attributes) {
     const value = attributes[key];
     if (value === undefined || value === null) continue;
-    if (isRepeated(value)) writer.bytes(fragment(field, key, value));
+    const known = isRepeated(key, value) ? fragment(field, key, value) : undefined;
+    if (known !== undefined) writer.bytes(known);
     else writeAttribute(writer, field, key, value);
   }
 }
 
-/** Numbers vary from span to span (durations, ids, ports of clients); small ones and texts mostly do not. */
-function isRepeated(value: AttributeValue): boolean {
-  if (typeof value === 'string') return value.length <= MAX_CACHED_LENGTH;
+/** Values that are new in almost every span: not worth a place in the cache. */
+const UNIQUE = new Set([
+  'url.path',
+  'url.query',
+  'network.peer.port',
+  'waitfall.lock.key',
+  'waitfall.server.received_unix_nano',
+]);
+
+function isRepeated(key: string, value: AttributeValue): boolean {
+  if (typeof value === 'string') return value.length <= MAX_CACHED_LENGTH && !UNIQUE.has(key);
   if (typeof value === 'boolean') return true;
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 1_000;
 }
 
-function fragment(field: number, key: string, value: AttributeValue): Buffer {
+/** @returns the encoded attribute, or undefined where the cache has no room for another value of the key. */
+function fragment(field: number, key: string, value: AttributeValue): Buffer | undefined {
+  // Span attributes are by far the most; other fields have a name of their own in the cache.
   const id = field === 9 ? key : `${field} ${key}`;
   let byValue = fragments.get(id);
   if (byValue === undefined) {
+    if (fragments.size >= MAX_CACHED) return undefined;
     byValue = new Map();
-    if (fragments.size < MAX_CACHED) fragments.set(id, byValue);
+    fragments.set(id, byValue);
   }
   const known = byValue.get(value);
-  if (known !== undefined) return known;
+  if (known !== undefined || byValue.size >= MAX_CACHED) return known;
   writeAttribute(scratch, field, key, value);
   const bytes = scratch.take();
-  // A key with ever new values, such as a path, must not push the others out or grow without end.
-  if (byValue.size < MAX_CACHED) byValue.set(value, bytes);
+  byValue.set(value, bytes);
   return bytes;
 }
 
-function writeAttribute(writer: ProtobufWriter, field: number, key: string, value: AttributeValue): void {
-  const pair = writer.open(field);
-  writer.string(1, key);
-  writeValue(writer, 2, value);
-  writer.close(pair);
+function writeAttribute(to: ProtobufWriter, field: number, key: string, value: AttributeValue): void {
+  const pair = to.open(field);
+  to.string(1, key);
+  writeValue(to, 2, value);
+  to.close(pair);
 }
 
-function writeValue(writer: ProtobufWriter, field: number, value: AttributeValue | null | undefined): void {
-  const any = writer.open(field);
+function writeValue(to: ProtobufWriter, field: number, value: AttributeValue | null | undefined): void {
+  const any = to.open(field);
   switch (typeof value) {
     case 'string':
-      writer.string(1, value);
+      to.string(1, value);
       break;
     case 'boolean':
-      writer.varint(2, value ? 1 : 0);
+      to.varint(2, value ? 1 : 0);
       break;
     case 'number':
-      if (Number.isSafeInteger(value)) writer.varint(3, value);
-      else writer.double(4, value);
+      if (Number.isSafeInteger(value)) to.varint(3, value);
+      else to.double(4, value);
       break;
     default:
       if (!Array.isArray(value)) break;
       {
-        const list = writer.open(5);
-        for (const element of value) writeValue(writer, 1, element);
-        writer.close(list);
+        const list = to.open(5);
+        for (const element of value) writeValue(to, 1, element);
+        to.close(list);
       }
   }
-  writer.close(any);
+  to.close(any);
 }

@@ -25,6 +25,10 @@ export class ProtobufWriter {
     return bytes;
   }
 
+  clear(): void {
+    this.#at = 0;
+  }
+
   /** Opens an embedded message. @returns what {@link close} needs. */
   open(field: number): number {
     this.#reserve(16);

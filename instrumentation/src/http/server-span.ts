@@ -29,7 +29,7 @@ interface Visit {
 }
 
 interface Marked {
-  [kVisit]?: Visit;
+  [kVisit]?: Visit | undefined;
 }
 
 interface MarkedSocket {
@@ -147,8 +147,9 @@ function end(visit: Visit): void {
   } catch {
     // A request object that is not Node's own: the span ends without some attributes.
   }
-  delete (request as Marked)[kVisit];
-  delete (response as Marked)[kVisit];
+  // Assigned, not deleted: deleting would make the objects of every request slow ones.
+  (request as Marked)[kVisit] = undefined;
+  (response as Marked)[kVisit] = undefined;
   (request.socket as MarkedSocket | null)?.[kOpen]?.delete(visit);
   span.end();
 }

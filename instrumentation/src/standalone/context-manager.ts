@@ -16,7 +16,7 @@ export class AsyncContextManager implements ContextManager {
     thisArg?: ThisParameterType<F>,
     ...args: A
   ): ReturnType<F> {
-    return this.#storage.run(context, () => fn.call(thisArg, ...args));
+    return this.#storage.run(context, Reflect.apply, fn, thisArg, args) as ReturnType<F>;
   }
 
   bind<T>(context: Context, target: T): T {

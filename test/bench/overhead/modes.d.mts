@@ -1,0 +1,2 @@
+export const MODES: readonly string[];
+export function instrument(mode: string | undefined): Promise<void>;

@@ -1,0 +1,37 @@
+import { context, trace } from '@opentelemetry/api';
+
+/** What is compared; each runs in a process of its own. */
+export const MODES = ['none', 'official', 'official+waitfall', 'http+waitfall', 'standalone'];
+
+async function sdk(instrumentations, wrap = (processor) => processor) {
+  const { registerInstrumentations } = await import('@opentelemetry/instrumentation');
+  const { AsyncLocalStorageContextManager } = await import('@opentelemetry/context-async-hooks');
+  const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto');
+  const { BatchSpanProcessor, TracerProvider } = await import('@opentelemetry/sdk-trace');
+  const batch = new BatchSpanProcessor({ exporter: new OTLPTraceExporter(), maxQueueSize: 65_536 });
+  const provider = new TracerProvider({ spanProcessors: [wrap(batch)] });
+  trace.setGlobalTracerProvider(provider);
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  registerInstrumentations({ instrumentations });
+}
+
+const http = async () => new (await import('@opentelemetry/instrumentation-http')).HttpInstrumentation();
+const others = async () => [
+  new (await import('@opentelemetry/instrumentation-express')).ExpressInstrumentation(),
+  new (await import('@opentelemetry/instrumentation-pg')).PgInstrumentation(),
+];
+
+/** Instruments this process; to be called before anything else is loaded. */
+export async function instrument(mode) {
+  if (mode === 'none') return;
+  if (mode === 'standalone') {
+    process.env.WAITFALL_MODE = 'standalone';
+    await import('@waitfall/instrumentation/register');
+    return;
+  }
+  if (mode === 'official') return sdk([await http(), ...(await others())]);
+  const { WaitfallInstrumentation, WaitfallSpanProcessor } = await import('@waitfall/instrumentation');
+  const own = new WaitfallInstrumentation();
+  const list = mode === 'http+waitfall' ? [await http(), own] : [await http(), ...(await others()), own];
+  return sdk(list, (processor) => new WaitfallSpanProcessor(processor));
+}
