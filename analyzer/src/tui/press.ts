@@ -1,13 +1,18 @@
 import type { Screenful } from './context.ts';
 import type { Data } from './data.ts';
+import { fold } from './fold.ts';
 import { offered } from './frame.ts';
 import { type Action, actionOf } from './keys.ts';
 import { listQueues, QUEUE_SORTS } from './model/queues.ts';
 import { listRoutes, ROUTE_SORTS } from './model/routes.ts';
 import { visibleRows } from './model/rows.ts';
-import { longestWait, nextWait } from './model/trace.ts';
+import { longestWait } from './model/trace.ts';
 import { orderTraces, sortColumns } from './model/traces.ts';
+import { typeInto } from './prompt.ts';
+import { step } from './search.ts';
+import { selectedQueue } from './selection.ts';
 import { current, type Frame, frameOf, goTo, pop, push, toggle, type UiState, update } from './state.ts';
+import { toBlocker } from './to-blocker.ts';
 
 /** What a key asks of the world outside the state. */
 export type Effect =
@@ -32,7 +37,7 @@ export interface PressContext {
 
 /** @returns the state after one key, and what has to be done outside it. Pure. */
 export function press(before: UiState, key: string, context: PressContext): Press {
-  if (before.prompt) return typeInto(before, key, context);
+  if (before.prompt) return typeInto(before, key, context.data);
   const state = before.message ? { ...before, message: '' } : before;
   const digit = /^[1-9]$/.test(key) ? Number(key) : 0;
   const view = digit > 0 ? offered(context.data)[digit - 1] : undefined;
@@ -120,7 +125,7 @@ function act(state: UiState, action: Action, context: PressContext): Press {
       return only(step(state, data, list, -1));
     case 'fold':
     case 'unfold':
-      return only(fold(state, data, action === 'unfold'));
+      return only(fold(state, data, action === 'unfold') ?? back(state));
     case 'blocker':
       return only(toBlocker(state, data));
     case 'unblock':
@@ -223,146 +228,6 @@ function keepingSelection(state: UiState, data: Data, set: Partial<Frame>): UiSt
     selected = listRoutes(data.session, data, next).findIndex((route) => route.name === name);
   }
   return update(after, { selected: Math.max(0, selected), top: 0 });
-}
-
-function selectedQueue(state: UiState, data: Data): string {
-  const frame = current(state);
-  if (frame.view === 'queue') return frame.resource;
-  if (frame.view === 'queues')
-    return listQueues(data.session, state, frame.sort, frame.reverse)[frame.selected]?.row.resource ?? '';
-  return data.session.report.verdict.first?.resource ?? '';
-}
-
-/** `n` and `N`: next wait in a trace, next match of the search elsewhere. */
-function step(state: UiState, data: Data, list: Screenful['list'], by: 1 | -1): UiState {
-  const frame = current(state);
-  if (frame.view === 'trace' && state.search === '') {
-    const trace = data.trace(frame.trace);
-    if (!trace) return state;
-    const visible = visibleRows(trace, frame.folded);
-    const from = visible[Math.min(frame.selected, visible.length - 1)]?.index ?? 0;
-    const index = nextWait(trace, from, by);
-    const row = visible.findIndex((line) => line.members.includes(index));
-    return row < 0
-      ? { ...state, message: by === 1 ? 'no further wait' : 'no earlier wait' }
-      : update(state, { selected: row });
-  }
-  if (state.search === '') return { ...state, message: 'press / to look for something first' };
-  const names = namesOf(state, data, list);
-  for (let offset = 1; offset <= names.length; offset++) {
-    const index = (((frame.selected + by * offset) % names.length) + names.length) % names.length;
-    if (names[index].toLowerCase().includes(state.search.toLowerCase()))
-      return update(state, { selected: index });
-  }
-  return { ...state, message: `nothing here contains "${state.search}"` };
-}
-
-function namesOf(state: UiState, data: Data, list: Screenful['list']): string[] {
-  const frame = current(state);
-  switch (frame.view) {
-    case 'queues':
-      return listQueues(data.session, state, frame.sort, frame.reverse).map(({ row }) => row.resource);
-    case 'routes':
-      return listRoutes(data.session, data, frame).map(({ name }) => name);
-    case 'trace': {
-      const trace = data.trace(frame.trace);
-      return trace
-        ? visibleRows(trace, frame.folded).map(
-            ({ index }) =>
-              `${trace.rows[index].name} ${trace.rows[index].segment} ${trace.rows[index].resource ?? ''}`,
-          )
-        : [];
-    }
-    case 'queue':
-      return (data.waits(frame.resource) ?? []).map(
-        (wait) =>
-          `${data.session.traces.traceIds[wait.trace]} ${data.session.traces.routes[data.session.traces.route[wait.trace]]}`,
-      );
-    default:
-      return Array.from({ length: list?.count ?? 0 }, () => '');
-  }
-}
-
-function fold(state: UiState, data: Data, unfold: boolean): UiState {
-  const frame = current(state);
-  const trace = data.trace(frame.trace);
-  if (!trace) return state;
-  const visible = visibleRows(trace, frame.folded);
-  const line = visible[Math.min(frame.selected, visible.length - 1)];
-  if (!line) return state;
-  if (line.hasChildren && line.open !== unfold)
-    return update(state, { folded: turn(frame.folded, line.index) });
-  if (line.count > 1 && unfold) return update(state, { folded: [...frame.folded, ...line.members] });
-  if (!unfold) {
-    // Already folded: step out to the parent, or leave the trace from its root.
-    const parent = trace.rows[line.index].parent;
-    if (parent < 0) return back(state);
-    return update(state, { selected: visible.findIndex((row) => row.index === parent) });
-  }
-  return state;
-}
-
-function turn(folded: readonly number[], index: number): number[] {
-  return folded.includes(index) ? folded.filter((other) => other !== index) : [...folded, index];
-}
-
-/** One key nearer to whoever held the request up: the slowest blocked trace, its longest wait, its blocker. */
-function toBlocker(state: UiState, data: Data): UiState {
-  const frame = current(state);
-  const { session } = data;
-  if (frame.view === 'trace') {
-    const trace = data.trace(frame.trace);
-    if (!trace) return state;
-    const visible = visibleRows(trace, frame.folded);
-    const line = visible[Math.min(frame.selected, visible.length - 1)];
-    const here = line ? trace.rows[line.index] : undefined;
-    const waiting = here && here.blockers.length > 0 ? here : trace.rows[longestWait(trace)];
-    const blocker = waiting?.blockers[0];
-    if (!blocker) return { ...state, message: 'nobody is recorded as holding this trace up' };
-    if (blocker.trace < 0) return { ...state, message: `the blocker ${blocker.traceId} is not in the input` };
-    return push(state, frameOf('trace', { trace: blocker.trace, row: blocker.row }));
-  }
-  if (frame.view === 'traces') {
-    const { order } = orderTraces(session, frame.filter, frame.sort, frame.reverse);
-    const trace = order[Math.min(frame.selected, order.length - 1)];
-    return trace === undefined ? state : push(state, frameOf('trace', { trace, row: -2 }));
-  }
-  const resource = selectedQueue(state, data);
-  const waits = resource === '' ? [] : data.waits(resource);
-  if (waits === undefined) return { ...state, message: 'still loading the waits; press b again' };
-  const wait = waits.find((example) => example.blocker !== null) ?? waits[0];
-  if (!wait) return { ...state, message: 'no wait is recorded for this queue' };
-  return push(state, frameOf('trace', { trace: wait.trace, row: wait.row }));
-}
-
-function typeInto(state: UiState, key: string, { data }: PressContext): Press {
-  const prompt = state.prompt!;
-  if (key === 'escape') return only({ ...state, prompt: null });
-  if (key === 'backspace') return only({ ...state, prompt: { ...prompt, text: prompt.text.slice(0, -1) } });
-  if (key === 'enter') return submit({ ...state, prompt: null }, prompt.kind, prompt.text.trim(), data);
-  // Named keys (arrows, tab) are longer than one character and mean nothing in a line of text.
-  if ([...key].length !== 1) return only(state);
-  return only({ ...state, prompt: { ...prompt, text: prompt.text + key } });
-}
-
-function submit(
-  state: UiState,
-  kind: NonNullable<UiState['prompt']>['kind'],
-  text: string,
-  data: Data,
-): Press {
-  switch (kind) {
-    case 'filter':
-      return only(update(state, { filter: text, selected: 0, top: 0 }));
-    case 'by':
-      return only(update(state, { by: text, selected: 0, top: 0 }));
-    case 'whatIf':
-      return text === '' ? only(state) : { state, effects: [{ kind: 'whatIf', change: text }] };
-    case 'find': {
-      const searching = { ...state, search: text };
-      return only(text === '' ? searching : step(searching, data, undefined, 1));
-    }
-  }
 }
 
 /** Frames opened on a row of a trace that has just loaded: selects that row (or its longest wait). */
