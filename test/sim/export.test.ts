@@ -101,3 +101,23 @@ test('capacities can be left out, and sampling says its weight', () => {
   const sum = [...weight.values()].reduce((a, b) => a + b, 0);
   assert.ok(Math.abs(sum / run.requests.length - 1) < 0.35, `${sum} of ${run.requests.length}`);
 });
+
+test('an instrumented server continues the trace in a service of its own', () => {
+  const calls = simulate(planLoad(blueprint(5), 60, 120, 'rising'), { record: true, stopAtEnd: false });
+  const spans = exportSpans(calls, { ...FULL_EXPORT, remote: 'instrumented' });
+  const clients = new Map(spans.filter((span) => span.kind === 3).map((span) => [span.id, span]));
+  const servers = spans.filter((span) => span.process >= calls.scenario.replicas.length);
+  assert.ok(servers.some((span) => span.kind === 2));
+  for (const span of servers) {
+    if (span.kind === 2) assert.equal(clients.get(span.parent)?.trace, span.trace);
+    else assert.ok((span.attributes.get(ATTR_HOLD_DURATION_NS) as number) > 0);
+  }
+  const { table } = toInput(calls, { ...FULL_EXPORT, remote: 'instrumented' });
+  assert.ok(table.resources.some((resource) => resource.service === 'risk-api'));
+});
+
+test('lost batches take whole runs of spans', () => {
+  const all = exportSpans(run, FULL_EXPORT).length;
+  const left = exportSpans(run, { ...FULL_EXPORT, lost: 0.1 }).length;
+  assert.ok(left < 0.98 * all && left > 0.75 * all, `${left} of ${all}`);
+});

@@ -12,9 +12,10 @@ import type { Run } from '../../sim/simulate.ts';
 export function compareLedgers(
   run: Run,
   analysis: Analysis,
-  { spans, clock, minSpanNs, sampling }: ExportOptions,
+  { spans, clock, minSpanNs, sampling, remote, lost }: ExportOptions,
 ): { compared: number; differing: number } {
-  const comparable = spans !== 'official' && clock === 'exact' && minSpanNs === 0 && sampling.kind === 'all';
+  const complete = minSpanNs === 0 && sampling.kind === 'all' && remote === 'hidden' && lost === 0;
+  const comparable = complete && spans !== 'official' && clock === 'exact';
   if (!comparable || run.scenario.pauses) return { compared: 0, differing: 0 };
   const { forest, partition, classes } = analysis;
   const { table } = forest;

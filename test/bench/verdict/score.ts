@@ -50,11 +50,22 @@ export interface Score {
   readonly crash: string | null;
 }
 
-/** @returns whether an answer means one of the given queues: official spans know a connection only by its server. */
+/** Name of a queue, with its service where that is not the one under test. */
+function qualified(scenario: Scenario, service: string, resource: string): string {
+  return service === scenario.service || service === '' ? resource : `${service}/${resource}`;
+}
+
+/**
+ * @returns whether an answer means one of the given queues: official spans know a connection only by its server, and
+ * an instrumented server has a queue of its own.
+ */
 export function names(answer: string | null, truths: readonly string[], scenario: Scenario): boolean {
   if (answer === null) return false;
   return truths.some((truth) => {
     if (answer === truth) return true;
+    const remote = scenario.servers.find(({ address, port }) => truth === `${address}:${port}`);
+    if (remote && (answer === remote.address || answer.endsWith(`/${remote.address}`))) return true;
+    if (remote && answer.startsWith(`${remote.address}/`)) return true;
     if (!truth.startsWith('connect:') || !answer.startsWith('connect:')) return false;
     const pool = scenario.pools.find(({ name }) => truth === `connect:pg-pool:${name}`);
     const server = pool && scenario.servers[pool.server];
@@ -78,11 +89,13 @@ export interface Case {
 export function score(item: Case, analysis: Analysis | null, crash: string | null): Score {
   const { truth, scenario, saturates } = item;
   const verdict = analysis?.verdict;
-  const answer = verdict?.first?.resource ?? null;
-  const chainAnswer = verdict?.chain.map((link) => link.resource) ?? [];
+  const answer = verdict?.first ? qualified(scenario, verdict.first.service, verdict.first.resource) : null;
+  // Links carry no service: the first one is the answer itself.
+  const chainAnswer =
+    verdict?.chain.map((link, i) => (i === 0 && answer !== null ? answer : link.resource)) ?? [];
   const acceptableRight = names(answer, truth.acceptable, scenario);
   const knee = verdict?.kneePerSecond ?? null;
-  const next = nextOf(analysis);
+  const next = nextOf(analysis, scenario);
   const allowed = [...truth.chain, ...truth.chainOptional, ...truth.acceptable];
   const required = truth.chain.filter((name) => !truth.acceptable.includes(name));
   return {
@@ -126,15 +139,21 @@ export function score(item: Case, analysis: Analysis | null, crash: string | nul
 }
 
 /** The queue said to saturate next; without a word, the lowest rate of the resource table. */
-function nextOf(analysis: Analysis | null): { resource: string; perSecond: number } | null {
+function nextOf(
+  analysis: Analysis | null,
+  scenario: Scenario,
+): { resource: string; perSecond: number } | null {
   if (!analysis) return null;
   const { next, first } = analysis.verdict;
   if (next && !first) return { resource: next.resource, perSecond: next.saturatesAtPerSecond };
   let lowest: { resource: string; perSecond: number } | null = null;
-  for (const { resource, saturatesAtPerSecond } of analysis.resources) {
-    if (saturatesAtPerSecond === null) continue;
-    if (!lowest || saturatesAtPerSecond < lowest.perSecond)
-      lowest = { resource, perSecond: saturatesAtPerSecond };
+  for (const row of analysis.resources) {
+    if (row.saturatesAtPerSecond === null) continue;
+    if (lowest && row.saturatesAtPerSecond >= lowest.perSecond) continue;
+    lowest = {
+      resource: qualified(scenario, row.service, row.resource),
+      perSecond: row.saturatesAtPerSecond,
+    };
   }
   return lowest;
 }

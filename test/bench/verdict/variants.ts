@@ -72,6 +72,18 @@ export const VARIANTS: readonly Variant[] = [
     options: full({ spans: 'official' }),
   },
   {
+    name: 'two-services',
+    says: 'the HTTP server called exports its own spans, by a clock of its own',
+    requests: REQUESTS,
+    options: full({ remote: 'instrumented' }),
+  },
+  {
+    name: 'lossy',
+    says: '3 % of the export batches lost',
+    requests: REQUESTS,
+    options: full({ lost: 0.03 }),
+  },
+  {
     name: 'early',
     says: 'rising steps that stop at 0.5 to 0.72 of the knee',
     coverage: 'below',

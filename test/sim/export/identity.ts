@@ -12,7 +12,7 @@ const word = (random: Random): string =>
 export class Identities {
   readonly #seed: number;
   readonly #traces: string[] = [];
-  readonly #spans: string[] = [];
+  readonly #spans = new Map<number, string>();
 
   constructor(seed: number) {
     this.#seed = seed;
@@ -23,7 +23,12 @@ export class Identities {
   }
 
   span(id: number): string {
-    return (this.#spans[id] ??= spanIdOf(this.#seed, id));
+    let text = this.#spans.get(id);
+    if (text === undefined) {
+      text = spanIdOf(this.#seed, id);
+      this.#spans.set(id, text);
+    }
+    return text;
   }
 }
 
@@ -37,14 +42,22 @@ function spanIdOf(seed: number, id: number): string {
   return word(random) + word(random);
 }
 
-/** @returns the OTLP Resource of one process. */
-export function resourceAttributes(scenario: Scenario, replica: number): [string, AttributeValue][] {
+/** @returns the OTLP Resource of one process: a replica, or a remote server after those. */
+export function resourceAttributes(scenario: Scenario, process: number): [string, AttributeValue][] {
+  const own = process < scenario.replicas.length;
+  const service = own ? scenario.service : scenario.servers[process - scenario.replicas.length].address;
+  const number = own ? process + 1 : 1;
   return [
-    ['service.name', scenario.service],
-    ['service.instance.id', `${scenario.service}-${replica + 1}`],
-    ['host.name', `host-${replica + 1}`],
-    ['process.pid', 4000 + replica],
+    ['service.name', service],
+    ['service.instance.id', `${service}-${number}`],
+    ['host.name', `host-${service}-${number}`],
+    ['process.pid', 4000 + process],
     ['telemetry.sdk.language', 'nodejs'],
     ['telemetry.sdk.name', 'opentelemetry'],
   ];
+}
+
+/** @returns how many processes a scenario can have spans from. */
+export function processes(scenario: Scenario): number {
+  return scenario.replicas.length + scenario.servers.length;
 }

@@ -9,15 +9,16 @@ import { SpanTableBuilder } from '../../../analyzer/src/model/span-table.ts';
 import type { Run } from '../simulate.ts';
 import { stamp } from './clock.ts';
 import { EPOCH_NS } from './epoch.ts';
-import { Identities, resourceAttributes } from './identity.ts';
+import { Identities, processes, resourceAttributes } from './identity.ts';
 import { loadPlanOf } from './load-plan.ts';
 import { renderSpans } from './render.ts';
-import { sample } from './sample.ts';
+import { lose, sample } from './sample.ts';
 import type { ExportOptions, ExportSpan } from './types.ts';
 
 /** @returns the spans of a run as exported, in order of their end. */
 export function exportSpans(run: Run, options: ExportOptions): ExportSpan[] {
-  return stamp(sample(renderSpans(run, options), run, options.sampling), options.clock, run.scenario.seed);
+  const kept = lose(sample(renderSpans(run, options), run, options.sampling), run, options.lost);
+  return stamp(kept, options.clock, run.scenario.seed);
 }
 
 const linkAttributes = new Map<string, AttributeValue>([
@@ -30,7 +31,7 @@ export function toInput(run: Run, options: ExportOptions): Input {
   const { scenario } = run;
   const builder = new SpanTableBuilder();
   const ids = new Identities(scenario.seed);
-  const resources = scenario.replicas.map((_, i) =>
+  const resources = Array.from({ length: processes(scenario) }, (_, i) =>
     builder.resource(new Map(resourceAttributes(scenario, i))),
   );
   const spans = exportSpans(run, options);
@@ -48,7 +49,7 @@ export function toInput(run: Run, options: ExportOptions): Input {
       statusCode: span.failed ? STATUS.error : STATUS.unset,
       statusMessage: '',
       traceState: span.traceState,
-      resource: resources[span.replica],
+      resource: resources[span.process],
       scope: builder.scope(span.scope, '1.0.0'),
       attributes: span.attributes,
       links: span.blockedBy.map(({ trace, id }) => ({
@@ -81,18 +82,18 @@ export async function writeOtlp(run: Run, options: ExportOptions, directory: str
   const { scenario } = run;
   const ids = new Identities(scenario.seed);
   const out = createWriteStream(join(directory, 'traces.jsonl'));
-  const batches = scenario.replicas.map((): ExportSpan[] => []);
-  const flush = async (replica: number): Promise<void> => {
-    const spans = batches[replica].splice(0);
-    if (spans.length > 0 && !out.write(`${JSON.stringify(requestOf(run, replica, spans, ids))}\n`)) {
+  const batches = Array.from({ length: processes(scenario) }, (): ExportSpan[] => []);
+  const flush = async (process: number): Promise<void> => {
+    const spans = batches[process].splice(0);
+    if (spans.length > 0 && !out.write(`${JSON.stringify(requestOf(run, process, spans, ids))}\n`)) {
       await once(out, 'drain');
     }
   };
   for (const span of exportSpans(run, options)) {
-    batches[span.replica].push(span);
-    if (batches[span.replica].length === BATCH) await flush(span.replica);
+    batches[span.process].push(span);
+    if (batches[span.process].length === BATCH) await flush(span.process);
   }
-  for (const replica of batches.keys()) await flush(replica);
+  for (const process of batches.keys()) await flush(process);
   out.end();
   await once(out, 'close');
   if (options.loadPlan) {
@@ -103,7 +104,7 @@ export async function writeOtlp(run: Run, options: ExportOptions, directory: str
 /** One ExportTraceServiceRequest: the spans of one process, grouped by scope. */
 function requestOf(
   { scenario }: Run,
-  replica: number,
+  process: number,
   spans: readonly ExportSpan[],
   ids: Identities,
 ): unknown {
@@ -111,7 +112,7 @@ function requestOf(
   return {
     resourceSpans: [
       {
-        resource: { attributes: keyValues(resourceAttributes(scenario, replica)) },
+        resource: { attributes: keyValues(resourceAttributes(scenario, process)) },
         scopeSpans: [...byScope].map(([name, group]) => ({
           scope: { name, version: '1.0.0' },
           spans: group.map((span) => ({

@@ -19,6 +19,7 @@ import { KIND } from '../../../analyzer/src/model/span.ts';
 import { Random } from '../random.ts';
 import type { Run, SimRequest } from '../simulate.ts';
 import type { SimSpan, SpanRole } from '../spans.ts';
+import { remoteSpans } from './remote.ts';
 import type { ExportOptions, ExportSpan } from './types.ts';
 
 const SCOPE = {
@@ -49,6 +50,9 @@ const HTTP_STATUS: Record<SimRequest['outcome'], number> = {
 /** Pauses are written under at most this many requests each, as the instrumentation limits them per request. */
 const MAX_PAUSES = 8;
 
+/** Spans that no activity of the simulation stands for have ids of their own. */
+const FIRST_PAUSE_ID = 1e9;
+
 /** @returns the spans of a run as an exporter would write them, in order of their end. */
 export function renderSpans(run: Run, options: ExportOptions): ExportSpan[] {
   const spans: ExportSpan[] = [];
@@ -65,6 +69,7 @@ export function renderSpans(run: Run, options: ExportOptions): ExportSpan[] {
     }
   }
   if (options.spans !== 'official') spans.push(...pausesOf(run));
+  if (options.remote === 'instrumented') spans.push(...remoteSpans(run, exported, options));
   return spans.sort((a, b) => a.endNs - b.endNs || a.id - b.id);
 }
 
@@ -111,7 +116,7 @@ function base(
     startNs: span.startNs,
     endNs: span.endNs,
     failed: span.failed,
-    replica: span.replica,
+    process: span.replica,
     scope,
     attributes: new Map(attributes),
     blockedBy: [],
@@ -233,7 +238,7 @@ function pausesOf(run: Run): ExportSpan[] {
     run.spans.filter((span) => span.role === 'pause' && span.replica === replica),
   );
   const spans: ExportSpan[] = [];
-  let id = run.spans.length;
+  let id = FIRST_PAUSE_ID;
   for (const request of run.requests) {
     if (!request.root || request.endNs < 0) continue;
     const pauses = byReplica[request.replica];

@@ -29,3 +29,22 @@ export function threshold(rate: number): string {
   const th = BigInt(Math.round((1 - rate) * 2 ** 52)) << 4n;
   return th.toString(16).padStart(14, '0').replace(/0+$/, '') || '0';
 }
+
+/** Spans of one export batch. */
+const BATCH = 64;
+
+/** @returns the spans without those of batches that were lost on the way. */
+export function lose(spans: readonly ExportSpan[], run: Run, share: number): ExportSpan[] {
+  if (share === 0) return [...spans];
+  const random = new Random(run.scenario.seed, 15);
+  const inBatch = new Map<number, { left: number; lost: boolean }>();
+  return spans.filter(({ process }) => {
+    let batch = inBatch.get(process);
+    if (!batch || batch.left === 0) {
+      batch = { left: BATCH, lost: random.chance(share) };
+      inBatch.set(process, batch);
+    }
+    batch.left--;
+    return !batch.lost;
+  });
+}

@@ -12,6 +12,10 @@ export interface ExportOptions {
   /** `milliseconds`: starts of official spans floored, their length kept; `jitter`: every time off by up to 50 µs. */
   readonly clock: 'exact' | 'jitter' | 'milliseconds';
   readonly sampling: Sampling;
+  /** Whether HTTP servers export spans of their own, with a clock of their own. */
+  readonly remote: 'hidden' | 'instrumented';
+  /** Share of export batches that never arrived. */
+  readonly lost: number;
   /** Loop waits and slices shorter than this are left out, as the instrumentation does; 0: all are written. */
   readonly minSpanNs: number;
   readonly loadPlan: boolean;
@@ -29,6 +33,8 @@ export const FULL_EXPORT: ExportOptions = {
   capacities: true,
   clock: 'exact',
   sampling: { kind: 'all' },
+  remote: 'hidden',
+  lost: 0,
   minSpanNs: 0,
   loadPlan: true,
 };
@@ -45,7 +51,8 @@ export interface ExportSpan {
   startNs: number;
   endNs: number;
   readonly failed: boolean;
-  readonly replica: number;
+  /** Replica, or (from the number of replicas on) remote server. */
+  readonly process: number;
   readonly scope: string;
   readonly attributes: Map<string, AttributeValue>;
   /** Spans that held the lock meanwhile. */
