@@ -1,8 +1,8 @@
 import { CliError, EXIT } from './errors.ts';
-import { endQuietlyOnClosedPipe } from './output.ts';
+import { endWhenOutputFails } from './output.ts';
 import { run } from './program.ts';
 
-endQuietlyOnClosedPipe();
+endWhenOutputFails();
 try {
   process.exitCode = await run(process.argv.slice(2));
 } catch (error) {

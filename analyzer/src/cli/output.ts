@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { errors } from './errors.ts';
+import { EXIT, errors } from './errors.ts';
 
 /** Writes chunks to a file or to standard output, no faster than the reader takes them. */
 export async function write(chunks: Iterable<string>, path: string | undefined): Promise<void> {
@@ -28,11 +28,14 @@ async function writeTo(stream: NodeJS.WritableStream, chunks: Iterable<string>):
   }
 }
 
-/** `waitfall … | head` closes the pipe early: that is no error. */
-export function endQuietlyOnClosedPipe(): void {
+/** `waitfall … | head` closes the pipe early: that is no error. A full disk is one, said in one line. */
+export function endWhenOutputFails(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(process.exitCode ?? 0);
-    throw error;
+    process.stderr.write(
+      `waitfall: ${errors.unwritable('standard output', error.message).message} [UNWRITABLE]\n`,
+    );
+    process.exit(EXIT.usage);
   });
 }
 
