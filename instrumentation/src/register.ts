@@ -32,9 +32,9 @@ function register(): void {
   checkLater();
 }
 
-/** `WAITFALL_MODE`: `standalone`, `sdk`, or whichever the other settings allow. */
+/** `WAITFALL_MODE`: `sdk`, `standalone`, or by default standalone unless another setting needs the SDK. */
 function usesSdk(): boolean {
-  const mode = process.env['WAITFALL_MODE'] ?? 'sdk';
+  const mode = process.env['WAITFALL_MODE'] || 'auto';
   if (mode === 'sdk') return true;
   const reason = needsSdk();
   if (reason !== undefined && mode === 'standalone') {

@@ -31,36 +31,49 @@ for (const [name, flag] of [
   ['required.cjs', '--require'],
   ['mixed.mjs', '--import'],
 ] as const) {
-  test(`${flag} instruments ${name}: every wait once, below its request`, async () => {
-    const service = await spawnService(name, { DATABASE_URL: url }, flag);
-    await driven(service);
-    assert.equal(await service.stop(), 0);
-    const spans = service.spans();
-    const byId = new Map(spans.map((span) => [span.spanId, span]));
-    const roots = spans.filter((span) => span.kind === 2);
-    assert.deepEqual(roots.map((root) => root.name).sort(), [
-      'GET /count',
-      ...Array(4).fill('GET /items/:id'),
-    ]);
-    for (const span of spans) assert.ok(span.kind === 2 || byId.has(span.parentSpanId ?? ''), span.name);
-    for (const root of roots) {
-      const below = spans.filter((span) => span.traceId === root.traceId);
-      const named = (prefix: string) => below.filter((span) => span.name.startsWith(prefix));
-      const statements = root.name === 'GET /count' ? 1 : 4;
-      assert.equal(named('pg.query').length, statements, 'one span a query');
-      assert.equal(named('wait_for pg-pool:shop').length, 1);
-      assert.equal(named('wait_for lock:item').length, statements === 4 ? 1 : 0);
-      for (const wait of named('wait_for pg-pool')) {
-        assert.equal(byId.get(wait.parentSpanId ?? '')?.name, 'pg-pool.connect');
-        assert.ok(Number(wait.attributes['waitfall.hold.duration_ns']) > 0);
+  for (const mode of ['standalone', 'sdk']) {
+    test(`${flag} instruments ${name} (${mode}): every wait once, below its request`, async () => {
+      const service = await spawnService(name, { DATABASE_URL: url, WAITFALL_MODE: mode }, flag);
+      await driven(service);
+      assert.equal(await service.stop(), 0);
+      const spans = service.spans();
+      const byId = new Map(spans.map((span) => [span.spanId, span]));
+      const roots = spans.filter((span) => span.kind === 2);
+      assert.deepEqual(roots.map((root) => root.name).sort(), [
+        'GET /count',
+        ...Array(4).fill('GET /items/:id'),
+      ]);
+      for (const span of spans) assert.ok(span.kind === 2 || byId.has(span.parentSpanId ?? ''), span.name);
+      for (const root of roots) {
+        const below = spans.filter((span) => span.traceId === root.traceId);
+        const named = (prefix: string) => below.filter((span) => span.name.startsWith(prefix));
+        const statements = root.name === 'GET /count' ? 1 : 4;
+        assert.equal(named('pg.query').length, statements, 'one span a query');
+        assert.equal(named('wait_for pg-pool:shop').length, 1);
+        assert.equal(named('wait_for lock:item').length, statements === 4 ? 1 : 0);
+        for (const wait of named('wait_for pg-pool')) {
+          const parent = byId.get(wait.parentSpanId ?? '');
+          assert.equal(parent?.name, mode === 'sdk' ? 'pg-pool.connect' : root.name);
+          assert.ok(Number(wait.attributes['waitfall.hold.duration_ns']) > 0);
+        }
+        for (const wait of named('wait_for lock')) {
+          assert.match(byId.get(wait.parentSpanId ?? '')?.name ?? '', /^pg\.query:UPDATE/);
+        }
       }
-      for (const wait of named('wait_for lock')) {
-        assert.match(byId.get(wait.parentSpanId ?? '')?.name ?? '', /^pg\.query:UPDATE/);
-      }
-    }
-    assert.equal(service.stderr(), '');
-  });
+      assert.equal(service.stderr(), '');
+    });
+  }
 }
+
+test('a setting that only the SDK understands is followed', async () => {
+  const service = await spawnService('required.cjs', {
+    DATABASE_URL: url,
+    OTEL_NODE_RESOURCE_DETECTORS: 'env,host',
+  });
+  await driven(service);
+  await service.stop();
+  assert.ok(service.spans().some((span) => span.scope === '@opentelemetry/instrumentation-http'));
+});
 
 test('the export is valid OTLP/JSON', async () => {
   const service = await spawnService('imported.mjs', { DATABASE_URL: url });

@@ -37,6 +37,11 @@ export interface SpawnedService {
   lines(): string[];
 }
 
+const directories: string[] = [];
+process.once('exit', () => {
+  for (const directory of directories) rmSync(directory, { recursive: true, force: true });
+});
+
 /** Starts one of the little services of this folder under `register`, exporting to a file. */
 export async function spawnService(
   name: string,
@@ -44,7 +49,7 @@ export async function spawnService(
   flag: '--import' | '--require' = '--import',
 ): Promise<SpawnedService> {
   const directory = await mkdtemp(join(tmpdir(), 'waitfall-spawned-'));
-  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+  directories.push(directory);
   const file = join(directory, 'traces.jsonl');
   const child = fork(fileURLToPath(new URL(name, services)), [], {
     execArgv: ['--conditions=waitfall-source', flag, register],
