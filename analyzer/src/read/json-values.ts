@@ -54,7 +54,7 @@ export class JsonValues {
   #dropped = 0;
   #line = 1;
   #valueLine = 1;
-  #mode: 'between' | 'walking' | 'skipping line' | 'skipping value' = 'between';
+  #mode: 'between' | 'walking' | 'skipping line' | 'skipping rest' | 'skipping value' = 'between';
   /** A value ended inside this line: the rest of the line is walked, or parsing it again and again is quadratic. */
   #walkLine = false;
   #brokenReason = '';
@@ -126,6 +126,9 @@ export class JsonValues {
           break;
         case 'skipping line':
           if (!this.#skipLine(final)) return;
+          break;
+        case 'skipping rest':
+          if (!this.#skipRest()) return;
           break;
         case 'skipping value':
           if (!this.#skipValue()) return;
@@ -277,8 +280,11 @@ export class JsonValues {
     }
     this.#inParts = true;
     if (this.#skeleton.newlines > 0) this.lines = false;
+    const values = this.#values;
     if (!this.#parse(cut.text, this.#position()))
       this.#handler.broken(this.#position(), 'not valid JSON in part');
+    // The parts of one value count as one, once its end is reached.
+    this.#values = values;
     for (const [from, to] of cut.spent) {
       this.#buffer.copyWithin(this.#start + from, this.#start + to, this.#end);
       this.#dropped += to - from;
@@ -312,7 +318,18 @@ export class JsonValues {
       end = this.#end;
     }
     this.#recover(end);
+    if (end === this.#end && !final) this.#mode = 'skipping rest';
     return true;
+  }
+
+  /** A broken line too long to hold: it has been reported, and nothing more is read of it. */
+  #skipRest(): boolean {
+    const newline = this.#buffer.indexOf(NEWLINE, this.#start);
+    const found = newline >= 0 && newline < this.#end;
+    this.#start = found ? newline : this.#end;
+    this.#scan = this.#start;
+    if (found) this.#mode = 'between';
+    return found;
   }
 
   /** Reads what can be read of the lines from start to end, of which at least one is broken. */

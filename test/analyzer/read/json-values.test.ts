@@ -69,3 +69,16 @@ test('the spans of one scope are read in parts, with its Resource and scope', ()
     ['http'],
   );
 });
+
+test('a broken line too long to hold is one fault, and costs that line only', () => {
+  const good = RICH_ENCODINGS['json lines'];
+  for (const start of ['{"resourceSpans":[{"a":"', 'x', '[1,2,']) {
+    const content = Buffer.concat([good, Buffer.from(`${start}${'"x'.repeat(5000)}\n`), good]);
+    for (const chunk of [100, 4000]) {
+      const { input } = readInParts(content, 1000, chunk);
+      assert.equal(input.table.length, 8);
+      assert.equal(input.rejected.length, 1, JSON.stringify(input.rejected));
+      assert.equal(input.rejected[0].line, 3);
+    }
+  }
+});
