@@ -88,7 +88,7 @@ function variantJudgements(
     case 'after':
       return [
         judgeRatio(`moves the knee by at least ${EFFECT}x`, before, judged, (x) => x >= EFFECT),
-        judgeFirst('the verdict names the event loop', report, 'eventloop'),
+        judgeNextQueue('the verdict names the event loop', report, 'eventloop'),
       ];
     case 'update-last':
     case 'split-row':
@@ -133,6 +133,17 @@ function judgeFirst(claim: string, report: ReportFile | null, kind: string, reso
     claim,
     holds: first !== null && first.kind === kind && (resource === undefined || first.resource === resource),
     detail: first === null ? `no queue named: ${status}` : `${first.resource} (${first.kind})`,
+  };
+}
+
+/** Like {@link judgeFirst}; where no queue saturated, the one that would be next is what the verdict names. */
+function judgeNextQueue(claim: string, report: ReportFile | null, kind: string): Judgement {
+  if (report?.verdict.status !== 'not-saturated') return judgeFirst(claim, report, kind);
+  const { next } = report.verdict;
+  return {
+    claim,
+    holds: next?.kind === kind,
+    detail: `not saturated up to the top step; next: ${next?.resource ?? 'unknown'}`,
   };
 }
 

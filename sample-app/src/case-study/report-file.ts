@@ -8,6 +8,7 @@ export interface ReportFile {
   readonly verdict: {
     readonly status: string;
     readonly first: { readonly kind: string; readonly resource: string } | null;
+    readonly next: { readonly kind: string; readonly resource: string } | null;
     readonly kneePerSecond: number | null;
     readonly chain: readonly { readonly kind: string; readonly resource: string }[];
     readonly findings: readonly { readonly text: string }[];

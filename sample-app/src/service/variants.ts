@@ -36,7 +36,7 @@ const BEFORE: ServiceConfig = {
   poolMax: 10,
   slots: 64,
   queue: 128,
-  rulesKiB: 600,
+  rulesKiB: 800,
   auditBytes: 56_000,
 };
 
