@@ -185,6 +185,7 @@ export function collectActivity(
   for (let i = 0; i < requests.count; i++) requestOfTree[requests.tree[i]] = i;
   const waitTime = new Map<number, CallWaits>();
   const detached = detachedRows(forest);
+  const instrumented = statingServices(forest, classes);
   const statements = new StatementReader(table);
   const below = waitsBelow(forest, classes);
 
@@ -264,6 +265,8 @@ export function collectActivity(
       });
     }
     for (const [row, ownNs] of served) {
+      // A service that states its own queues is no server of unknown capacity.
+      if (instrumented.has(table.resources[table.resource[row]].service)) continue;
       // The entry itself may be a consumer or a call that names another server: what worked is its service.
       const { service } = table.resources[table.resource[row]];
       addCall(activity, index, forest, service, requests, i, row, statements, {
@@ -290,6 +293,19 @@ export function detachedRows(forest: Forest): ReadonlyMap<number, readonly numbe
     else rows.set(forest.treeOf[row], [row]);
   }
   return rows;
+}
+
+/** Services of which some span states a wait or work. */
+function statingServices(forest: Forest, classes: Classes): Set<string> {
+  const { table } = forest;
+  const services = new Set<string>();
+  for (const row of forest.order) {
+    if (classes.inferred[row] || SEGMENTS[classes.segment[row]] === 'generator_wait') continue;
+    if (isWait(classes.segment[row]) || SEGMENTS[classes.segment[row]] === 'work') {
+      services.add(table.resources[table.resource[row]].service);
+    }
+  }
+  return services;
 }
 
 /**

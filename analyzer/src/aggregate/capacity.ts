@@ -13,6 +13,8 @@ export interface Capacity {
 
 /** Utilisation of a queue of one server beyond this is impossible: it has more servers, or is several queues. */
 const OVERFULL = 1.1;
+/** One row: the ends of its holds are seen late by a busy process, so they seem to overlap a little. */
+const OVERFULL_ROW = 1.4;
 
 /**
  * Servers of a queue: stated, else the most servers seen busy by somebody who had to queue. A row lock has one per
@@ -50,8 +52,9 @@ export function capacityOf(queue: Queue, lane: Lane, keyed: boolean, timeline: T
 function lockCapacity(queue: Queue, lane: Lane, keyed: boolean, timeline: Timeline): Capacity {
   const stated = queue.statedCapacity[0] ?? null;
   const servers = stated ?? 1;
+  const limit = (keyed ? OVERFULL_ROW : OVERFULL) * servers;
   const overfull = timeline.windows.some(
-    (window, w) => lane.busyNs[w] > OVERFULL * servers * (window.endNs - window.startNs),
+    (window, w) => lane.busyNs[w] > limit * (window.endNs - window.startNs),
   );
   if (keyed && !overfull)
     return {

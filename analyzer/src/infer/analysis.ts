@@ -3,6 +3,7 @@ import { buildModels } from '../aggregate/build-models.ts';
 import { type Parts, partsOf } from '../aggregate/groups.ts';
 import { addHoldContents } from '../aggregate/hold-contents.ts';
 import { type LoadPlan, parseLoadPlan } from '../aggregate/load-plan.ts';
+import { measureLoops } from '../aggregate/measured-loop.ts';
 import { rebuild } from '../aggregate/official/index.ts';
 import { measureOpaque } from '../aggregate/opaque.ts';
 import { type Frame, lowWindows, type QueueModel } from '../aggregate/queue-model.ts';
@@ -85,6 +86,7 @@ export function analyze(input: Input, options: AnalyzeOptions = {}): Analysis {
   const lows = lowWindows(timeline);
   const rebuilt = rebuild(forest, classes, requests, activity, index, timeline, lows);
   const series = sumSeries(activity, requests, timeline);
+  measureLoops(series, forest, requests, input.metrics, timeline);
   const baselines = measureOpaque(activity, series, requests, timeline, lows);
   addHoldContents(forest, classes, requests, activity, index, series, baselines, rebuilt.overlays);
   const { models, frame } = buildModels(series, timeline, baselines);

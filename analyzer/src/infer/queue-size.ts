@@ -10,7 +10,7 @@ export interface QueueSize {
   readonly capacity: number | null;
   /** Arrivals at the wanted rate of requests. */
   readonly arrivalsPerSecond: number;
-  /** Mean hold at the lowest rate measured: overload stretches holds. */
+  /** Mean hold in the calmest window: overload stretches holds. */
   readonly meanHoldNs: number;
   /** Servers busy on average: arrivals × hold, in erlangs. */
   readonly offeredLoad: number;
@@ -88,13 +88,15 @@ function serversFor(offeredLoad: number, meanHoldNs: number, wantedNs: number): 
   return servers;
 }
 
-/** Mean hold in the window with the fewest arrivals that has one. */
+/** Mean hold in the calmest window: the lowest utilisation, else (where that is unknown) the fewest arrivals. */
 function calmHold({ windows }: ResourceRow): number | null {
   let best: number | null = null;
   let least = Infinity;
-  for (const { arrivalsPerSecond, meanHoldNs } of windows) {
-    if (meanHoldNs === null || arrivalsPerSecond <= 0 || arrivalsPerSecond >= least) continue;
-    least = arrivalsPerSecond;
+  const known = windows.some((window) => window.utilization !== null && window.meanHoldNs !== null);
+  for (const { arrivalsPerSecond, meanHoldNs, utilization } of windows) {
+    const load = known ? utilization : arrivalsPerSecond;
+    if (meanHoldNs === null || load === null || arrivalsPerSecond <= 0 || load >= least) continue;
+    least = load;
     best = meanHoldNs;
   }
   return best;
