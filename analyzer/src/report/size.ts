@@ -49,8 +49,13 @@ export function layOutSizes(
       ]),
       ...section('Read it like this', [
         list([
-          'busy: servers in use on average (arrivals × hold at the lowest measured rate)',
+          'busy: servers in use on average: arrivals × hold, as it was in the calmest step',
           '×1.5–2: the rule of thumb; Erlang C: the smallest number that keeps the mean wait, for random arrivals',
+          ...(sizes.some((size) => !size.sizable && size.capacity !== null && size.waitNowNs === null)
+            ? [
+                'a lock that cannot keep up stretches the holds of the queues around it: mend it before sizing them',
+              ]
+            : []),
           ...(sizes.some((size) => !size.sizable)
             ? ['a row lock has one server: shorten its hold or split the row, it cannot be made larger']
             : []),
