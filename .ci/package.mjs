@@ -58,7 +58,15 @@ const TRACE = {
 try {
   const analyzer = pack('analyzer');
   const instrumentation = pack('instrumentation');
-  for (const file of ['bin/waitfall.js', 'dist/main.js', 'dist/index.js', 'report.schema.json']) {
+  for (const file of [
+    'bin/waitfall.js',
+    'dist/main.js',
+    'dist/index.js',
+    'report.schema.json',
+    'README.md',
+    'LICENSE',
+    'docs/partition.md',
+  ]) {
     check(`waitfall ships ${file}`, analyzer.files.includes(file));
   }
   for (const [name, files] of [
