@@ -101,6 +101,31 @@ try {
   check('import from waitfall', used.stdout === '1 Waitfall report\n', used.stdout + used.stderr);
 
   writeFileSync(
+    join(folder, 'use.ts'),
+    `import { analyze, buildReport, readInputs, type Report } from 'waitfall';
+     const report: Report = buildReport(analyze(await readInputs(['traces.jsonl'])));
+     // @ts-expect-error: a count is a number
+     const wrong: string = report.requests.count;
+     console.log(wrong);`,
+  );
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  const types = run(process.execPath, [
+    tsc,
+    '--noEmit',
+    '--strict',
+    '--module',
+    'nodenext',
+    '--target',
+    'es2024',
+    '--types',
+    'node',
+    '--typeRoots',
+    join(root, 'node_modules/@types'),
+    'use.ts',
+  ]);
+  check('types of waitfall', types.status === 0, types.stdout);
+
+  writeFileSync(
     join(folder, 'use.cjs'),
     `const { admission, WaitfallInstrumentation } = require('@waitfall/instrumentation');
      console.log(typeof admission({ maxConcurrent: 1 }), typeof new WaitfallInstrumentation().enable);`,

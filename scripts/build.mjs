@@ -1,7 +1,7 @@
 // Builds both packages: @waitfall/instrumentation as plain modules (it loads into other people's services,
 // file by file), the waitfall command bundled (a cold start reads three files instead of a thousand).
 import { spawnSync } from 'node:child_process';
-import { globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -32,10 +32,12 @@ function tsc(project, outDir) {
 
 /** The command never installs the instrumentation package, so its types must not name it either. */
 function inlineConventions(types) {
+  mkdirSync(`${types}/instrumentation/src`, { recursive: true });
+  cpSync(at('instrumentation/dist/conventions.d.ts'), `${types}/instrumentation/src/conventions.d.ts`);
   for (const file of globSync('**/*.d.ts', { cwd: types })) {
     const path = `${types}/${file}`;
     const text = readFileSync(path, 'utf8');
-    const own = `./${relative(dirname(path), `${types}/instrumentation/src/conventions.js`)}`;
+    const own = `${relative(dirname(path), `${types}/instrumentation/src/conventions.js`)}`;
     const next = text.replaceAll('@waitfall/instrumentation/conventions', own);
     if (next !== text) writeFileSync(path, next);
   }
