@@ -12,6 +12,7 @@ import { countTime, emitSegment } from './emit.ts';
 import { loopClock, loopIdleMs } from './loop-clock.ts';
 import { boundsOf } from './loop-wait.ts';
 import type { RootRecord } from './root.ts';
+import { setEnd } from './span-end.ts';
 import type { StartedSpan } from './started-span.ts';
 import { endWork, enterWork } from './work.ts';
 
@@ -68,10 +69,5 @@ function moveEnd(span: StartedSpan, movedMs: number): void {
   const endTime: HrTime = [seconds + Math.floor(moved / 1e9), moved % 1e9];
   // An explicit end is right as it is; a default one lies before now by what the start was moved.
   if (endTime[0] * 1e3 + endTime[1] / 1e6 > Date.now() + 2) return;
-  span.endTime = endTime;
-  if (!('_duration' in span)) return;
-  const lengthNanos = endTime[1] - span.startTime[1];
-  const lengthSeconds = endTime[0] - span.startTime[0];
-  (span as { _duration: HrTime })._duration =
-    lengthNanos >= 0 ? [lengthSeconds, lengthNanos] : [lengthSeconds - 1, lengthNanos + 1e9];
+  setEnd(span, endTime);
 }

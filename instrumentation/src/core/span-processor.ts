@@ -7,6 +7,7 @@ import { loopIdleMs } from './loop-clock.ts';
 import { beginRequest, endRoot } from './request.ts';
 import { RootRecord, rootOfSpan, setRoot } from './root.ts';
 import { flushBeforeShutdown } from './shutdown.ts';
+import { endWithResponse } from './span-end.ts';
 import { noteStarted, type StartedSpan } from './started-span.ts';
 import { VERSION } from './version.ts';
 
@@ -67,6 +68,7 @@ export class WaitfallSpanProcessor implements AnySpanProcessor, LazySink {
     try {
       const root = rootOfSpan(span);
       if (root !== undefined && root.span === span) endRoot(span, root);
+      else if (root !== undefined) endWithResponse(span, root.span);
     } catch {
       // As above.
     }
