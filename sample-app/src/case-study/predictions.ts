@@ -5,6 +5,9 @@ import type { ReportFile, ReportWhatIf } from './report-file.ts';
 /** Name of the row lock that everybody waits for in "before". */
 export const HOT_LOCK = 'lock:campaign';
 
+/** Spans of the statement that writes the audit record, by its name or by its first word; no other INSERT stands alone. */
+const AUDIT_STATEMENT = /\b(audit|INSERT)\b/;
+
 /** What the before run says a fix would do, asked before the fix is tried. */
 export type Predictions = ReadonlyMap<VariantName, ReportWhatIf>;
 
@@ -14,7 +17,7 @@ export function changeOf(variant: VariantName, before: ReportFile): string | nul
   if (variant !== 'update-last') return null;
   // The audit record is written before the row is locked: what it took of the hold is gone.
   const lock = before.resources.find(({ resource }) => resource === HOT_LOCK);
-  const audit = (lock?.holdComposition ?? []).filter(({ what }) => /\baudit\b/.test(what));
+  const audit = (lock?.holdComposition ?? []).filter(({ what }) => AUDIT_STATEMENT.test(what));
   const share = audit.reduce((sum, part) => sum + part.share, 0);
   return share > 0 && share < 1 ? `${HOT_LOCK} hold x${(1 - share).toFixed(2)}` : null;
 }
