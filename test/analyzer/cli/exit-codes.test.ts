@@ -156,3 +156,15 @@ test('--help and --version answer at once and name every option', async () => {
   }
   assert.match((await waitfall(['--version'])).stdout, /^\d+\.\d+\.\d+/);
 });
+
+test('the README names exactly the options that exist', async () => {
+  const readme = readFileSync(new URL('../../../analyzer/README.md', import.meta.url), 'utf8');
+  const table = readme.slice(readme.indexOf('| option'), readme.indexOf('Exit codes:'));
+  const named = new Set(table.match(/--[a-z-]{2,}[a-z]/g));
+  const help = (await waitfall(['report', '--help'])).stdout;
+  const options = new Set(
+    help.slice(0, help.indexOf('--format requests prints')).match(/--[a-z-]{2,}[a-z]/g),
+  );
+  for (const elsewhere of ['--format', '--output', '--help', '--version']) options.delete(elsewhere);
+  assert.deepEqual([...named].sort(), [...options].sort());
+});
