@@ -2,7 +2,7 @@ import { ATTR_OUTCOME, ATTR_SEGMENT, OUTCOMES } from '@waitfall/instrumentation/
 import { type Classes, REQUEST_OUTCOMES, type RequestOutcome } from '../classify/types.ts';
 import type { AttributeValue } from '../model/attributes.ts';
 import { KIND, STATUS } from '../model/span.ts';
-import { attribute, type SpanTable, spanIdText, startUnixNano } from '../model/span-table.ts';
+import { attribute, compareSpanIds, type SpanTable, spanIdText, startUnixNano } from '../model/span-table.ts';
 import type { Forest, Tree } from '../tree/types.ts';
 import type { Requests } from './requests-types.ts';
 import { ATTR_TAIL_POLICY, weightFromTraceState } from './weights.ts';
@@ -102,22 +102,32 @@ export function sortTrees(forest: Forest, trees: number[]): number[] {
 }
 
 /**
- * What a request is called in tables: method and route template where the root has them, else those of the server
- * span right below a client root (a load generator's span is named after the method only), else the root's name.
+ * The span at which the service took over: the server span right below a client root (a load generator's), else the
+ * root itself.
+ */
+export function entryOf(forest: Forest, tree: Tree): number {
+  const { table } = forest;
+  if (table.kind[tree.root] !== KIND.client) return tree.root;
+  let entry = tree.root;
+  for (let i = tree.first + 1; i < tree.first + tree.count; i++) {
+    const row = forest.order[i];
+    if (table.kind[row] !== KIND.server || forest.parent[row] !== tree.root) continue;
+    if (entry === tree.root || compareSpanIds(table, row, entry) < 0) entry = row;
+  }
+  return entry;
+}
+
+/**
+ * What a request is called in tables: method and route template where the root has them, else those of the span at
+ * which the service took over (a load generator's span is named after the method only), else the root's name.
  */
 export function routeOf(forest: Forest, tree: Tree): string {
   const { table } = forest;
-  const own = templateOf(table, tree.root);
-  if (own !== null) return own;
-  if (table.kind[tree.root] === KIND.client) {
-    for (let i = tree.first + 1; i < tree.first + tree.count; i++) {
-      const row = forest.order[i];
-      if (table.kind[row] !== KIND.server || forest.parent[row] !== tree.root) continue;
-      const served = templateOf(table, row);
-      if (served !== null) return served;
-    }
-  }
-  return table.strings.text(table.name[tree.root]) || '(no name)';
+  return (
+    templateOf(table, tree.root) ??
+    templateOf(table, entryOf(forest, tree)) ??
+    (table.strings.text(table.name[tree.root]) || '(no name)')
+  );
 }
 
 /**

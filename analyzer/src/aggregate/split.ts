@@ -32,8 +32,8 @@ const MOST_VALUES = 50;
 const OTHER = '(other values)';
 
 /**
- * Splits requests by an attribute: of the root, else of the root's process, else of the first span of the tree that
- * has it (parents before children, so the outermost one).
+ * Splits requests by an attribute: of the root, else of the span at which the service took over, else of their
+ * processes (the service's first), else of the first span of the tree that has it (the outermost one).
  *
  * @returns the values by the time of their requests, the most first.
  */
@@ -109,12 +109,13 @@ function durationsOf(requests: Requests, counting: Counting, members: ArrayLike<
 function valueIn(forest: Forest, tree: number, key: string): string | null {
   const { table, order, trees } = forest;
   const { root, first, count } = trees[tree];
+  const entry = entryOf(forest, trees[tree]);
+  const ofProcess = (row: number) => table.resources[table.resource[row]].attributes.get(key);
   const own =
-    attribute(table, root, key) ?? table.resources[table.resource[root]].attributes.get(key) ?? undefined;
-  if (own !== undefined) return textOf(own);
+    attribute(table, root, key) ?? attribute(table, entry, key) ?? ofProcess(entry) ?? ofProcess(root);
+  if (own !== undefined && own !== null) return textOf(own);
   for (let i = first + 1; i < first + count; i++) {
-    const value =
-      attribute(table, order[i], key) ?? table.resources[table.resource[order[i]]].attributes.get(key);
+    const value = attribute(table, order[i], key) ?? ofProcess(order[i]);
     if (value !== undefined && value !== null) return textOf(value);
   }
   return null;
