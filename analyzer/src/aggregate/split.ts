@@ -3,6 +3,7 @@ import { attribute } from '../model/span-table.ts';
 import type { Forest } from '../tree/types.ts';
 import { type Counting, countingOf } from './counting.ts';
 import { WeightedValues } from './latency.ts';
+import { entryOf } from './requests.ts';
 import type { Requests } from './requests-types.ts';
 
 /** One value of an attribute and the requests that carry it. */
