@@ -24,7 +24,6 @@ export function stepsSection(report: Report): Section[] {
   // A step of one request has no rate.
   if (windows.length === 0 || report.requests.count < 2) return [];
   const origin = windows[0].startUnixNano;
-  const open = windows.filter((w) => isOpen(w.latencyNs)).length;
   const columns = COLUMNS.filter(
     ({ title }) =>
       (title !== 'planned' || windows.some((w) => w.plannedPerSecond !== null)) &&
@@ -39,7 +38,7 @@ export function stepsSection(report: Report): Section[] {
         const row = stepRow(w, origin);
         return columns.map(({ title }) => row[title]);
       }),
-      note: open > 0 ? `${STEPS_NOTE} ${OPEN_NOTE}` : STEPS_NOTE,
+      note: notesOf(windows).join(' '),
     },
     recovery === null
       ? null
@@ -69,7 +68,19 @@ function stepRow(w: WindowRow, origin: bigint): Record<string, string> {
   };
 }
 
-const STEPS_NOTE = 'done: completed, whatever the outcome; good: successful.';
+/** How the numbers of the table are to be read, as far as it matters here. */
+function notesOf(windows: readonly WindowRow[]): string[] {
+  const fromPlan = windows.some((w) => w.segments.some(({ segment }) => segment === 'generator_wait'));
+  const timedOut = windows.some((w) => w.byOutcome.timeout > 0);
+  return [
+    'done: completed, whatever the outcome; good: successful.',
+    ...(fromPlan
+      ? ['Latency counts from the planned arrival; generator_wait is the part before it was sent.']
+      : []),
+    ...(timedOut ? ['A request that timed out counts with the time it waited: it took at least that.'] : []),
+    ...(windows.some((w) => isOpen(w.latencyNs)) ? [OPEN_NOTE] : []),
+  ];
+}
 
 /** True when the values are too few to bound their p99 from above. */
 function isOpen({ n }: Latency): boolean {
