@@ -14,7 +14,17 @@ export const FLAG = {
 } as const;
 
 /** How an attribute's value is stored in {@link SpanTable.attributeData}. */
-export const TYPE = { string: 0, number: 1, boolean: 2, json: 3 } as const;
+export const TYPE = {
+  /** String id. */
+  string: 0,
+  /** The value itself: a whole number below 2^32. */
+  uint: 1,
+  /** Index into {@link SpanTable.numbers}. */
+  number: 2,
+  boolean: 3,
+  /** String id of its JSON. */
+  json: 4,
+} as const;
 
 /** JSON with bigint as `{"$int":"…"}`: the pool stores text only. */
 export function encodeValue(value: AttributeValue): string {

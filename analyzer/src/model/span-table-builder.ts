@@ -1,3 +1,4 @@
+import { AttributeShapesBuilder, grown } from './attribute-shapes.ts';
 import type { Attributes, AttributeValue } from './attributes.ts';
 import type { Resource, Scope, SpanEvent, SpanLink, SpanRecord } from './span.ts';
 import { encodeValue, FLAG, TYPE } from './span-codes.ts';
@@ -8,7 +9,8 @@ import { TraceIds } from './trace-ids.ts';
 /** A state of a {@link SpanTableBuilder} it can go back to. */
 export interface BuilderMark {
   readonly rows: number;
-  readonly entries: number;
+  readonly values: number;
+  readonly numbers: number;
   readonly traces: number;
   readonly resources: number;
   readonly scopes: number;
@@ -30,11 +32,17 @@ export class SpanTableBuilder {
   readonly #events = new Map<number, readonly SpanEvent[]>();
   #length = 0;
   #capacity = 1024;
-  #entries = 0;
+  #values = 0;
+  #numbersLength = 0;
+  readonly #shapes = new AttributeShapesBuilder();
+  #attributeShape = new Uint32Array(1024);
   #attributeOffset = new Uint32Array(1025);
-  #attributeKey = new Uint32Array(8192);
-  #attributeType = new Uint8Array(8192);
-  #attributeData = new Float64Array(8192);
+  #attributeData = new Uint32Array(8192);
+  #numbers = new Float64Array(1024);
+  /** Attributes of the row opened last. */
+  #pending = 0;
+  #pendingKey = new Uint32Array(64);
+  #pendingType = new Uint8Array(64);
 
   constructor() {
     this.columns = {
@@ -136,14 +144,16 @@ export class SpanTableBuilder {
    */
   open(): number {
     if (this.#length === this.#capacity) this.#grow();
-    this.#entries = this.#attributeOffset[this.#length];
+    this.#values = this.#attributeOffset[this.#length];
+    this.#pending = 0;
     return this.#length;
   }
 
   /** The row opened last becomes part of the table, with the attributes added since. */
   close(row: number, links: readonly SpanLink[] = NONE, events: readonly SpanEvent[] = NONE): void {
     this.#length = row + 1;
-    this.#attributeOffset[row + 1] = this.#entries;
+    this.#attributeShape[row] = this.#shapes.of(this.#pendingKey, this.#pendingType, this.#pending);
+    this.#attributeOffset[row + 1] = this.#values;
     if (links.length > 0) this.#links.set(row, links);
     if (events.length > 0) this.#events.set(row, events);
   }
@@ -151,7 +161,7 @@ export class SpanTableBuilder {
   /** Adds an attribute, by the string id of its key, to the row opened last. */
   attribute(key: number, value: AttributeValue): void {
     if (typeof value === 'string') this.#entry(key, TYPE.string, this.strings.intern(value));
-    else if (typeof value === 'number') this.#entry(key, TYPE.number, value);
+    else if (typeof value === 'number') this.numberAttribute(key, value);
     else if (typeof value === 'boolean') this.#entry(key, TYPE.boolean, value ? 1 : 0);
     else this.#entry(key, TYPE.json, this.strings.intern(encodeValue(value)));
   }
@@ -163,14 +173,25 @@ export class SpanTableBuilder {
 
   /** As {@link attribute}, for a number. */
   numberAttribute(key: number, value: number): void {
-    this.#entry(key, TYPE.number, value);
+    if (value >>> 0 === value && !Object.is(value, -0)) {
+      this.#entry(key, TYPE.uint, value);
+      return;
+    }
+    const index = this.#numbersLength;
+    if (index === this.#numbers.length) {
+      this.#numbers = grown(this.#numbers, new Float64Array(grownLength(index)));
+    }
+    this.#numbers[index] = value;
+    this.#numbersLength = index + 1;
+    this.#entry(key, TYPE.number, index);
   }
 
   /** @returns where the table stands, for {@link rollback}. */
   mark(): BuilderMark {
     return {
       rows: this.#length,
-      entries: this.#attributeOffset[this.#length],
+      values: this.#attributeOffset[this.#length],
+      numbers: this.#numbersLength,
       traces: this.#traces.length,
       resources: this.#resources.length,
       scopes: this.#scopes.length,
@@ -184,7 +205,8 @@ export class SpanTableBuilder {
       this.#events.delete(row);
     }
     this.#length = mark.rows;
-    this.#entries = mark.entries;
+    this.#values = mark.values;
+    this.#numbersLength = mark.numbers;
     this.#traces.truncate(mark.traces);
     this.#resources.length = mark.resources;
     this.#scopes.length = mark.scopes;
@@ -196,7 +218,6 @@ export class SpanTableBuilder {
   build(): SpanTable {
     const n = this.#length;
     const { columns } = this;
-    const entries = this.#attributeOffset[n];
     return {
       ...(Object.fromEntries(U32_COLUMNS.map((name) => [name, columns[name].subarray(0, n)])) as Record<
         U32Column,
@@ -211,29 +232,29 @@ export class SpanTableBuilder {
       resources: this.#resources,
       scopes: this.#scopes,
       traceIds: this.#traces.texts(),
+      attributeShapes: this.#shapes.build(),
+      attributeShape: this.#attributeShape.subarray(0, n),
       attributeOffset: this.#attributeOffset.subarray(0, n + 1),
-      attributeKey: this.#attributeKey.subarray(0, entries),
-      attributeType: this.#attributeType.subarray(0, entries),
-      attributeData: this.#attributeData.subarray(0, entries),
+      attributeData: this.#attributeData.subarray(0, this.#attributeOffset[n]),
+      numbers: this.#numbers.subarray(0, this.#numbersLength),
       links: this.#links,
       events: this.#events,
     };
   }
 
   #entry(key: number, type: number, data: number): void {
-    const i = this.#entries;
-    if (i === this.#attributeKey.length) this.#growEntries();
-    this.#entries = i + 1;
-    this.#attributeKey[i] = key;
-    this.#attributeType[i] = type;
-    this.#attributeData[i] = data;
-  }
-
-  #growEntries(): void {
-    const length = grownLength(this.#attributeKey.length);
-    this.#attributeKey = grown(this.#attributeKey, new Uint32Array(length));
-    this.#attributeType = grown(this.#attributeType, new Uint8Array(length));
-    this.#attributeData = grown(this.#attributeData, new Float64Array(length));
+    const i = this.#pending++;
+    if (i === this.#pendingKey.length) {
+      this.#pendingKey = grown(this.#pendingKey, new Uint32Array(i * 2));
+      this.#pendingType = grown(this.#pendingType, new Uint8Array(i * 2));
+    }
+    this.#pendingKey[i] = key;
+    this.#pendingType[i] = type;
+    const at = this.#values++;
+    if (at === this.#attributeData.length) {
+      this.#attributeData = grown(this.#attributeData, new Uint32Array(grownLength(at)));
+    }
+    this.#attributeData[at] = data;
   }
 
   #grow(): void {
@@ -241,6 +262,7 @@ export class SpanTableBuilder {
     this.#capacity = length;
     for (const name of U32_COLUMNS) this.columns[name] = grown(this.columns[name], new Uint32Array(length));
     for (const name of U8_COLUMNS) this.columns[name] = grown(this.columns[name], new Uint8Array(length));
+    this.#attributeShape = grown(this.#attributeShape, new Uint32Array(length));
     this.#attributeOffset = grown(this.#attributeOffset, new Uint32Array(length + 1));
   }
 }
@@ -303,9 +325,4 @@ function dropFrom(ids: Map<string, number>, index: number): void {
 /** Small tables double; large ones grow by half, for memory is what limits them. */
 function grownLength(length: number): number {
   return length < 1 << 20 ? length * 2 : Math.ceil(length * 1.5);
-}
-
-function grown<T extends Uint32Array | Uint8Array | Float64Array>(column: T, bigger: T): T {
-  bigger.set(column as never);
-  return bigger;
 }

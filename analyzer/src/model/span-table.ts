@@ -1,3 +1,4 @@
+import type { AttributeShapes } from './attribute-shapes.ts';
 import type { AttributeValue } from './attributes.ts';
 import type { Resource, Scope, SpanEvent, SpanLink } from './span.ts';
 import { decodeValue, FLAG, TYPE } from './span-codes.ts';
@@ -39,11 +40,13 @@ export interface SpanTable {
   /** String ids. */
   readonly traceState: Uint32Array;
   readonly statusMessage: Uint32Array;
-  /** Attributes of row r are the entries attributeOffset[r] .. attributeOffset[r + 1]. */
+  /** Keys and types of each row's attributes, by shape. */
+  readonly attributeShapes: AttributeShapes;
+  readonly attributeShape: Uint32Array;
+  /** Values of row r are attributeData[attributeOffset[r]] and those behind it, as many as its shape has entries. */
   readonly attributeOffset: Uint32Array;
-  readonly attributeKey: Uint32Array;
-  readonly attributeType: Uint8Array;
-  readonly attributeData: Float64Array;
+  readonly attributeData: Uint32Array;
+  readonly numbers: Float64Array;
   /** Rows without links (events) are absent. */
   readonly links: ReadonlyMap<number, readonly SpanLink[]>;
   readonly events: ReadonlyMap<number, readonly SpanEvent[]>;
@@ -90,8 +93,11 @@ export function attribute(table: SpanTable, row: number, key: string): Attribute
 
 /** As {@link attribute}, with the key's string id looked up once by the caller. */
 export function attributeById(table: SpanTable, row: number, keyId: number): AttributeValue | undefined {
-  for (let i = table.attributeOffset[row + 1] - 1; i >= table.attributeOffset[row]; i--) {
-    if (table.attributeKey[i] === keyId) return valueAt(table, i);
+  const { offset, key } = table.attributeShapes;
+  const shape = table.attributeShape[row];
+  const from = offset[shape];
+  for (let i = offset[shape + 1] - 1; i >= from; i--) {
+    if (key[i] === keyId) return valueAt(table, i, table.attributeOffset[row] + i - from);
   }
   return undefined;
 }
@@ -99,23 +105,42 @@ export function attributeById(table: SpanTable, row: number, keyId: number): Att
 /** @returns all attributes of a row, in input order. */
 export function attributes(table: SpanTable, row: number): Map<string, AttributeValue> {
   const all = new Map<string, AttributeValue>();
-  for (let i = table.attributeOffset[row]; i < table.attributeOffset[row + 1]; i++) {
-    all.set(table.strings.text(table.attributeKey[i]), valueAt(table, i));
+  const { offset, key } = table.attributeShapes;
+  const shape = table.attributeShape[row];
+  const from = offset[shape];
+  for (let i = from; i < offset[shape + 1]; i++) {
+    all.set(table.strings.text(key[i]), valueAt(table, i, table.attributeOffset[row] + i - from));
   }
   return all;
+}
+
+/** @returns true when two rows have the same attributes in the same order. */
+export function equalAttributes(table: SpanTable, a: number, b: number): boolean {
+  const shape = table.attributeShape[a];
+  if (shape !== table.attributeShape[b]) return false;
+  const { offset, type } = table.attributeShapes;
+  const { attributeData, numbers } = table;
+  for (let i = offset[shape]; i < offset[shape + 1]; i++) {
+    const x = attributeData[table.attributeOffset[a] + i - offset[shape]];
+    const y = attributeData[table.attributeOffset[b] + i - offset[shape]];
+    if (x !== y && !(type[i] === TYPE.number && Object.is(numbers[x], numbers[y]))) return false;
+  }
+  return true;
 }
 
 function hex16(hi: number, lo: number): string {
   return hi.toString(16).padStart(8, '0') + lo.toString(16).padStart(8, '0');
 }
 
-function valueAt(table: SpanTable, entry: number): AttributeValue {
-  const data = table.attributeData[entry];
-  switch (table.attributeType[entry]) {
+function valueAt(table: SpanTable, entry: number, at: number): AttributeValue {
+  const data = table.attributeData[at];
+  switch (table.attributeShapes.type[entry]) {
     case TYPE.string:
       return table.strings.text(data);
-    case TYPE.number:
+    case TYPE.uint:
       return data;
+    case TYPE.number:
+      return table.numbers[data];
     case TYPE.boolean:
       return data === 1;
     default:

@@ -3,6 +3,7 @@ import type { SpanLink } from '../model/span.ts';
 import {
   attributes,
   endUnixNano,
+  equalAttributes,
   FLAG,
   parentIdText,
   type SpanTable,
@@ -38,7 +39,7 @@ export function copyText(table: SpanTable, row: number): string {
 /** @returns whether two records of one id say the same; settles most pairs without building their texts. */
 export function sameCopy(table: SpanTable, a: number, b: number): boolean {
   for (const column of COMPARED) if (table[column][a] !== table[column][b]) return false;
-  if (plainlyEqualAttributes(table, a, b) && !hasMore(table, a) && !hasMore(table, b)) return true;
+  if (equalAttributes(table, a, b) && !hasMore(table, a) && !hasMore(table, b)) return true;
   return copyText(table, a) === copyText(table, b);
 }
 
@@ -61,23 +62,6 @@ const COMPARED = [
 
 function hasMore(table: SpanTable, row: number): boolean {
   return table.links.has(row) || table.events.has(row);
-}
-
-function plainlyEqualAttributes(table: SpanTable, a: number, b: number): boolean {
-  const from = table.attributeOffset[a];
-  const count = table.attributeOffset[a + 1] - from;
-  const other = table.attributeOffset[b];
-  if (table.attributeOffset[b + 1] - other !== count) return false;
-  for (let i = 0; i < count; i++) {
-    if (
-      table.attributeKey[from + i] !== table.attributeKey[other + i] ||
-      table.attributeType[from + i] !== table.attributeType[other + i] ||
-      table.attributeData[from + i] !== table.attributeData[other + i]
-    ) {
-      return false;
-    }
-  }
-  return true;
 }
 
 function linkParts(link: SpanLink): unknown[] {

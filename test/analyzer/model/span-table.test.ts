@@ -7,6 +7,7 @@ import {
   attributes,
   compareSpanIds,
   endUnixNano,
+  equalAttributes,
   parentIdText,
   SpanTableBuilder,
   spanIdText,
@@ -41,6 +42,10 @@ test('every kind of attribute value comes back as it went in', () => {
     ['text', 'x'],
     ['empty', ''],
     ['number', -0.5],
+    ['largest small', 4294967295],
+    ['next', 4294967296],
+    ['minus one', -1],
+    ['minus zero', -0],
     ['nan', Number.NaN],
     ['big', 9007199254740993n],
     ['true', true],
@@ -57,6 +62,42 @@ test('every kind of attribute value comes back as it went in', () => {
   assert.deepEqual([...attributes(table, 0)], values);
   for (const [key, value] of values) assert.deepEqual(attribute(table, 0, key), value);
   assert.equal(attribute(table, 0, 'absent'), undefined);
+});
+
+test('rows with the same attributes are told from those that differ in one', () => {
+  const builder = new SpanTableBuilder();
+  const add = (...entries: [string, AttributeValue][]) =>
+    builder.add(span(builder, { attributes: new Map(entries) }));
+  add(['a', 1], ['b', 0.5], ['c', 'x']);
+  add(['a', 1], ['b', 0.5], ['c', 'x']);
+  add(['a', 1], ['b', 0.25], ['c', 'x']);
+  add(['a', 1], ['b', 0.5], ['c', 'y']);
+  add(['a', 1], ['b', 0.5]);
+  add(['a', '1'], ['b', 0.5], ['c', 'x']);
+  const table = builder.build();
+  assert.deepEqual(
+    [1, 2, 3, 4, 5].map((row) => equalAttributes(table, 0, row)),
+    [true, false, false, false, false],
+  );
+});
+
+test('a thousand different sets of attributes', () => {
+  const builder = new SpanTableBuilder();
+  for (let i = 0; i < 3000; i++) {
+    const entries: [string, AttributeValue][] = [
+      [`k${i % 1000}`, i],
+      ['all', i / 2],
+    ];
+    builder.add(span(builder, { attributes: new Map(i % 3 === 0 ? entries.reverse() : entries) }));
+  }
+  builder.add(span(builder, { attributes: new Map(Array.from({ length: 200 }, (_, i) => [`many${i}`, i])) }));
+  const table = builder.build();
+  for (let i = 0; i < 3000; i++) {
+    assert.equal(attribute(table, i, `k${i % 1000}`), i);
+    assert.equal(attribute(table, i, 'all'), i / 2);
+    assert.equal(attribute(table, i, `k${(i + 1) % 1000}`), undefined);
+  }
+  assert.equal(attribute(table, 3000, 'many199'), 199);
 });
 
 test('ids of either kind keep their text and their order', () => {
