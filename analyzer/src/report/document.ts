@@ -25,8 +25,8 @@ export interface Table {
   readonly type: 'table';
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly string[])[];
-  /** Said below the table. */
-  readonly note?: string;
+  /** Said below the table, each on lines of its own. */
+  readonly notes?: readonly string[];
 }
 
 export interface Column {

@@ -24,12 +24,12 @@ function render(block: Block): string[] {
   }
 }
 
-function table({ columns, rows, note }: Table): string[] {
+function table({ columns, rows, notes = [] }: Table): string[] {
   const used = columns.map((_, c) => c).filter((c) => rows.some((row) => row[c] !== ''));
   const line = (cells: readonly string[]) => `| ${used.map((c) => literal(cells[c])).join(' | ')} |`;
   const rule = `| ${used.map((c) => (columns[c].align === 'right' ? '---:' : '---')).join(' | ')} |`;
   const text = [line(columns.map((column) => column.title)), rule, ...rows.map(line)].join('\n');
-  return note === undefined ? [text] : [text, literal(note)];
+  return [text, ...notes.map(literal)];
 }
 
 /** Makes text literal: control characters replaced, everything Markdown or HTML could read as markup escaped. */

@@ -61,8 +61,8 @@ function table(block: Table, style: TextStyle): string[] {
       .join(' '.repeat(GAP))
       .trimEnd();
   const lines = [dim(draw(titles), style), ...cells.map(draw)];
-  const note = block.note === undefined ? [] : wrap(safe(block.note, style), style.columns, INDENT, INDENT);
-  return [...lines, ...note];
+  const notes = (block.notes ?? []).flatMap((note) => wrap(safe(note, style), style.columns, INDENT, INDENT));
+  return [...lines, ...notes];
 }
 
 /** Drops spare columns, then narrows the widest name column, until the table fits. */

@@ -42,7 +42,10 @@ function stepTable({ windows }: ResourceRow): Block {
       number(w.meanQueueDepth),
       count(w.rejected + w.timedOut),
     ]),
-    note: 'busy: utilisation; waited: share of arrivals that had to wait; + inside: waits for other queues while holding this one.',
+    notes: [
+      'busy: utilisation; waited: share of arrivals that had to wait;',
+      '+ inside: waits for other queues while holding this one.',
+    ],
   };
 }
 
@@ -95,7 +98,10 @@ export function headroomSection({ resources, windows }: Report): Section[] {
         rate(row.saturatesAtPerSecond),
         row.pattern ?? '',
       ]),
-      note: 'busy: at the highest rate; own demand: time per request a server is needed, without waits nested in it; ~ servers inferred, not stated.',
+      notes: [
+        'busy: at the highest rate; ~ servers inferred, not stated;',
+        'own demand: time per request a server is needed, without waits nested in it.',
+      ],
     },
   ]);
 }

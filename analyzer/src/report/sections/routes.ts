@@ -48,6 +48,6 @@ export function groupTable(title: string, groups: readonly { name: string; group
         largest ? `${partName(largest)} ${percent(largest.share)}` : '',
       ];
     }),
-    ...(notes.length > 0 ? { note: notes.join(' ') } : {}),
+    notes,
   };
 }

@@ -38,7 +38,7 @@ export function stepsSection(report: Report): Section[] {
         const row = stepRow(w, origin);
         return columns.map(({ title }) => row[title]);
       }),
-      note: notesOf(windows).join(' '),
+      notes: notesOf(windows),
     },
     recovery === null
       ? null

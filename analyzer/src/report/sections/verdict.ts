@@ -124,7 +124,7 @@ function exemplars({ evidence, findings }: Verdict): Block | null {
       { title: 'blocked by trace', align: 'left', least: ID_CELLS },
     ],
     rows,
-    note: 'waitfall trace takes the start of an id.',
+    notes: ['waitfall trace takes the start of an id.'],
   };
 }
 

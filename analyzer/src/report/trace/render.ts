@@ -113,7 +113,7 @@ function waterfall(rows: readonly WaterfallRow[], length: number): Block {
       row.ownedNs === 0 ? '' : row.segment,
     ]),
     ...(kept.length < rows.length
-      ? { note: `${count(rows.length - kept.length)} lines with less own time are left out.` }
+      ? { notes: [`${count(rows.length - kept.length)} lines with less own time are left out.`] }
       : {}),
   };
 }
@@ -176,7 +176,7 @@ function pieceTable({ forest, classes }: Analysis, pieces: readonly Piece[], len
         table.strings.text(table.name[row]),
       ]),
     ...(rest > 0
-      ? { note: `${count(pieces.length - kept.size)} shorter stretches own the other ${duration(rest)}.` }
+      ? { notes: [`${count(pieces.length - kept.size)} shorter stretches own the other ${duration(rest)}.`] }
       : {}),
   };
 }
