@@ -24,6 +24,8 @@ const temporary = mkdtempSync(join(tmpdir(), 'waitfall-test-'));
 chmodSync(temporary, 0o755);
 after(() => rmSync(temporary, { recursive: true }));
 
+/** All runs write side by side, as those of one user do. */
+const runs = join(temporary, 'runs');
 const manifest = join(temporary, 'small.yaml');
 writeFileSync(
   manifest,
@@ -60,7 +62,7 @@ function start(name: string, ...args: string[]): { child: ChildProcess; own: str
       '--registrations',
       '500',
       '--out',
-      `${own}-runs`,
+      runs,
       ...args,
     ],
     {
@@ -111,8 +113,8 @@ async function until(run: { output: () => string; child: ChildProcess }, text: s
   assert.fail(`"${text}" was not printed:\n${run.output()}`);
 }
 
-function readRun(own: string, variant: string) {
-  const [directory] = globSync(`${own}-runs/*-${variant}`);
+function readRun(variant: string) {
+  const [directory] = globSync(join(runs, `*-${variant}`));
   assert.ok(directory, `no run directory of ${variant}`);
   const json = (file: string) => JSON.parse(readFileSync(join(directory, file), 'utf8'));
   const lines = (file: string) => readFileSync(join(directory, file), 'utf8').trim().split('\n');
@@ -122,11 +124,11 @@ function readRun(own: string, variant: string) {
 test('two runs at once: both whole, their data apart, nothing left of either', {
   timeout: 60_000,
 }, async () => {
-  const runs = [start('one', '--variants', 'after'), start('two', '--variants', 'split-row')];
-  await Promise.all(runs.map(({ child }) => once(child, 'exit')));
+  const both = [start('one', '--variants', 'after'), start('two', '--variants', 'split-row')];
+  await Promise.all(both.map(({ child }) => once(child, 'exit')));
   for (const [index, variant] of (['after', 'split-row'] as const).entries()) {
-    const { own, output } = runs[index]!;
-    const { json, lines } = readRun(own, variant);
+    const { own, output } = both[index]!;
+    const { json, lines } = readRun(variant);
     const load = json('load.json');
     assert.deepEqual(
       load.steps.map((step: { planned: number; succeeded: number }) => [step.planned, step.succeeded]),
@@ -163,11 +165,11 @@ test('interrupted in the middle of a load', { timeout: 60_000 }, async (t) => {
     { signal: 'SIGTERM', toGroup: false },
     { signal: 'SIGKILL', toGroup: false },
   ] as const;
-  const runs = cases.map(({ signal }) => start(signal.toLowerCase(), '--variants', 'after'));
-  await Promise.all(runs.map((run) => until(run, 'step 1/2')));
+  const started = cases.map(({ signal }) => start(signal.toLowerCase(), '--variants', 'after'));
+  await Promise.all(started.map((run) => until(run, 'step 1/2')));
   for (const [index, { signal, toGroup }] of cases.entries()) {
     await t.test(`${signal}: no process and no temporary folder is left`, async () => {
-      const run = runs[index]!;
+      const run = started[index]!;
       process.kill(toGroup ? -run.child.pid! : run.child.pid!, signal);
       const [code] = await once(run.child, 'exit');
       if (signal !== 'SIGKILL') assert.equal(code, 130, run.output());

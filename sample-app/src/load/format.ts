@@ -70,9 +70,7 @@ export function generatorWarnings(steps: readonly StepResult[]): string[] {
       );
     }
     if (lag !== null && latency !== null && lag > Math.max(10e6, latency / 2)) {
-      warnings.push(
-        `${where}: requests started up to ${duration(lag)} late (p99): the generator was the limit`,
-      );
+      warnings.push(`${where}: requests started up to ${duration(lag)} late (p99): latencies contain that`);
     }
     const cpu = step.cpu['generator'];
     if (cpu != null && cpu > 0.8) warnings.push(`${where}: the generator used ${cores(cpu)} of a core`);

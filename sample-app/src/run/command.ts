@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import { relative, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { Children } from './children.ts';
 import { workingDirectory } from './working-directory.ts';
 
@@ -31,12 +31,20 @@ export function shown(directory: string): string {
   return relative(workingDirectory, directory) || '.';
 }
 
-/** Makes an empty directory for one run. @returns its path. */
+/** Makes an empty directory for one run, of its own even when two start in the same second. @returns its path. */
 export async function makeRunDirectory(runs: string, name: string): Promise<string> {
+  const parent = resolve(workingDirectory, runs);
+  await mkdir(parent, { recursive: true });
   const stamp = new Date().toISOString().slice(0, 19).replaceAll(':', '-');
-  const directory = resolve(workingDirectory, runs, `${stamp}-${name}`);
-  await mkdir(directory, { recursive: true });
-  return directory;
+  for (let count = 1; ; count++) {
+    const directory = join(parent, count === 1 ? `${stamp}-${name}` : `${stamp}.${count}-${name}`);
+    try {
+      await mkdir(directory);
+      return directory;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
 }
 
 /** What a command has started and must end. */
