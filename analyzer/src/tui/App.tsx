@@ -1,7 +1,7 @@
 import { Text, Transform, useApp, useInput, useWindowSize } from 'ink';
 import { useMemo, useReducer, useRef } from 'react';
 import { Data } from './data.ts';
-import { draw } from './frame.ts';
+import { type Drawn, draw } from './frame.ts';
 import { keysOf } from './input-keys.ts';
 import { plain } from './line.ts';
 import { type Effect, press, settle } from './press.ts';
@@ -15,7 +15,7 @@ export interface AppProps {
   /** The command line that shows the same, for `Y`. */
   readonly command: string;
   /** Does what a key asks of the world; @returns a line for the reader, if any. */
-  readonly perform: (effect: Effect, view: string) => Promise<string>;
+  readonly perform: (effect: Effect) => Promise<string>;
   readonly suspend: (suspend: (callback: () => Promise<void>) => Promise<void>) => void;
 }
 
@@ -30,7 +30,15 @@ export function App({ session, theme, command, perform, suspend }: AppProps) {
   const data = useMemo(() => new Data(session, repaint), [session]);
   const state = useRef(initialState(session));
   state.current = settle(state.current, data);
-  const drawn = draw(state.current, data, columns, rows, theme);
+  const last = useRef<{ readonly key: readonly unknown[]; readonly drawn: Drawn }>(null);
+  // A key asks for the screen it was pressed on: that has just been drawn.
+  const screen = (): Drawn => {
+    const key = [state.current, data.version, columns, rows, theme];
+    if (!last.current || key.some((part, index) => part !== last.current!.key[index]))
+      last.current = { key, drawn: draw(state.current, data, columns, rows, theme) };
+    return last.current.drawn;
+  };
+  const drawn = screen();
 
   useInput((input, key) => {
     if (key.ctrl && input === 'z') {
@@ -39,7 +47,7 @@ export function App({ session, theme, command, perform, suspend }: AppProps) {
     }
     // One read may carry several keys ("jjj" over a slow line): every one of them is obeyed.
     for (const name of keysOf(input, key)) {
-      const now = draw(state.current, data, columns, rows, theme);
+      const now = screen();
       const result = press(state.current, name, { data, list: now.list, copy: now.copy, command });
       state.current = settle(result.state, data);
       for (const effect of result.effects) {
@@ -47,7 +55,7 @@ export function App({ session, theme, command, perform, suspend }: AppProps) {
           exit();
           return;
         }
-        perform(effect, state.current.stack.at(-1)!.view).then(
+        perform(effect).then(
           (message) => {
             const changes =
               effect.kind === 'whatIf' ? [...state.current.changes, message] : state.current.changes;

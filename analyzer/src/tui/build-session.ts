@@ -9,7 +9,7 @@ import type { Report } from '../report/types.ts';
 import type { RootKind } from '../tree/types.ts';
 import { openTrace, spanDetail } from './open-trace.ts';
 import type { Session, TraceColumns } from './session.ts';
-import { longestWaits } from './waits.ts';
+import { waitsOf } from './waits.ts';
 
 const KINDS: readonly RootKind[] = ['true', 'orphan', 'cycle'];
 
@@ -35,7 +35,7 @@ export function buildSession(
     traces,
     trace: async (index) => openTrace(analysis, traces, order[index], index, indexOfTree),
     span: async (row) => spanDetail(analysis, row),
-    waits: async (resource, limit) => longestWaits(analysis, resource, limit, indexOfTree),
+    waits: async (resource, limit) => waitsOf(analysis, resource, limit, indexOfTree),
     whatIf: async (change) => {
       const { verdict } = analyze(analysis.input, { ...options, whatIf: [change] });
       const answer = verdict.whatIf.find((known) => known.change === change) ?? verdict.whatIf[0];

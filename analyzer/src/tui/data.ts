@@ -1,4 +1,4 @@
-import type { Session, SpanDetail, Split, TraceDetail, WaitExample } from './session.ts';
+import type { Session, SpanDetail, Split, TraceDetail, WaitSummary } from './session.ts';
 
 /**
  * What screens draw from: values that are there now. Asking for one that is not starts loading it and repaints when
@@ -9,6 +9,8 @@ export class Data {
   readonly #onChange: () => void;
   readonly #values = new Map<string, unknown>();
   readonly #loading = new Set<string>();
+  /** Counts what has come: the same state drawn again is another picture then. */
+  version = 0;
   /** The last thing that could not be loaded, for the message line. */
   error = '';
 
@@ -25,7 +27,7 @@ export class Data {
     return this.#get(`span ${row}`, () => this.session.span(row));
   }
 
-  waits(resource: string): readonly WaitExample[] | undefined {
+  waits(resource: string): WaitSummary | undefined {
     return this.#get(`waits ${resource}`, () => this.session.waits(resource, 200));
   }
 
@@ -43,11 +45,13 @@ export class Data {
           if (this.#values.size > 64) this.#values.delete(this.#values.keys().next().value!);
           this.#values.set(key, value);
           this.#loading.delete(key);
+          this.version++;
           this.#onChange();
         },
         (error: unknown) => {
           this.#loading.delete(key);
           this.error = error instanceof Error ? error.message : String(error);
+          this.version++;
           this.#onChange();
         },
       );

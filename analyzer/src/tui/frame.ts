@@ -106,7 +106,7 @@ function footer(state: UiState, data: Data, columns: number): Line {
       ['   Enter: go  Esc: leave', DIM],
     ];
   }
-  const message = state.message || data.error;
+  const message = state.message || data.error || (state.pending ? 'loading …' : '');
   if (message) return [[` ${message}`, { fg: 'warn' }]];
   const { view } = current(state);
   const shown = BINDINGS.filter((binding) => binding.footer !== undefined && worksIn(binding, view)).sort(

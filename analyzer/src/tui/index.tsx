@@ -31,12 +31,12 @@ export async function openTui(session: Session, options: TuiOptions): Promise<vo
       session={session}
       theme={theme}
       command={options.command}
-      perform={async (effect, view) => {
+      perform={async (effect) => {
         if (effect.kind === 'copy') {
           process.stdout.write(`\u001b]52;c;${Buffer.from(effect.text).toString('base64')}\u0007`);
           return `sent to the terminal's clipboard: ${effect.text}`;
         }
-        if (effect.kind === 'save') return `written to ${save(session.report, view)}`;
+        if (effect.kind === 'save') return `written to ${await save(session, effect.view, effect.trace)}`;
         if (effect.kind !== 'whatIf') return '';
         const answer = await session.whatIf(effect.change);
         const range = answer.kneePerSecond;

@@ -24,6 +24,7 @@ export type Action =
   | 'earlier'
   | 'later'
   | 'strip'
+  | 'otherPart'
   | 'share'
   | 'matrix'
   | 'by'
@@ -112,6 +113,7 @@ export const BINDINGS: readonly Binding[] = [
     views: LISTS,
   },
   { keys: ['p'], action: 'strip', views: ['trace'], shown: 'p', label: 'partition strip', footer: 4 },
+  { keys: ['t'], action: 'otherPart', views: ['trace'], shown: 't', label: 'other part of the trace' },
   { keys: ['l', 'right'], action: 'unfold', views: ['trace'], shown: 'l', label: 'unfold' },
   { keys: ['h', 'left'], action: 'fold', views: ['trace'], shown: 'h', label: 'fold', footer: 5 },
   { keys: ['tab'], action: 'details', views: ['trace'], shown: 'Tab', label: 'details', footer: 6 },

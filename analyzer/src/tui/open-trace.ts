@@ -1,4 +1,6 @@
 import {
+  ATTR_ESTIMATE_MAX_NS,
+  ATTR_ESTIMATE_MIN_NS,
   ATTR_ESTIMATED,
   ATTR_HOLD_DURATION_NS,
   ATTR_LINK,
@@ -56,6 +58,8 @@ export function openTrace(
       error: table.status[row] === STATUS.error,
       detached,
       estimated: attribute(table, row, ATTR_ESTIMATED) === true,
+      estimateMinNs: numberOf(attribute(table, row, ATTR_ESTIMATE_MIN_NS)),
+      estimateMaxNs: numberOf(attribute(table, row, ATTR_ESTIMATE_MAX_NS)),
       heldNs: numberOf(attribute(table, row, ATTR_HOLD_DURATION_NS)),
       queueDepth: numberOf(attribute(table, row, ATTR_RESOURCE_QUEUE_DEPTH)),
       blockers: blockersOf(analysis, row, indexOfTree),
@@ -75,6 +79,9 @@ export function openTrace(
     startUnixNano: startUnixNano(table, tree.root),
     durationNs: duration,
     rows,
+    otherParts: traces.traceIds.flatMap((id, other) =>
+      other !== index && id === traces.traceIds[index] ? [other] : [],
+    ),
     pieces: pieces.map(({ row, start, end }) => ({ row: position.get(row)!, startNs: start, endNs: end })),
   };
 }

@@ -11,14 +11,25 @@ import { orderTraces, sortColumns } from './model/traces.ts';
 import { typeInto } from './prompt.ts';
 import { step } from './search.ts';
 import { selectedQueue } from './selection.ts';
-import { current, type Frame, frameOf, goTo, pop, push, toggle, type UiState, update } from './state.ts';
+import {
+  current,
+  type Frame,
+  frameOf,
+  goTo,
+  pop,
+  push,
+  toggle,
+  type UiState,
+  update,
+  type View,
+} from './state.ts';
 import { toBlocker } from './to-blocker.ts';
 
 /** What a key asks of the world outside the state. */
 export type Effect =
   | { readonly kind: 'quit' }
   | { readonly kind: 'copy'; readonly text: string }
-  | { readonly kind: 'save' }
+  | { readonly kind: 'save'; readonly view: View; readonly trace: number }
   | { readonly kind: 'whatIf'; readonly change: string };
 
 export interface Press {
@@ -38,7 +49,7 @@ export interface PressContext {
 /** @returns the state after one key, and what has to be done outside it. Pure. */
 export function press(before: UiState, key: string, context: PressContext): Press {
   if (before.prompt) return typeInto(before, key, context.data);
-  const state = before.message ? { ...before, message: '' } : before;
+  const state = before.message || before.pending ? { ...before, message: '', pending: null } : before;
   const digit = /^[1-9]$/.test(key) ? Number(key) : 0;
   const view = digit > 0 ? offered(context.data)[digit - 1] : undefined;
   if (view) return only(goTo(state, view));
@@ -87,7 +98,7 @@ function act(state: UiState, action: Action, context: PressContext): Press {
         effects: [{ kind: 'copy', text: context.command }],
       };
     case 'save':
-      return { state, effects: [{ kind: 'save' }] };
+      return { state, effects: [{ kind: 'save', view: frame.view, trace: frame.trace }] };
     case 'sort':
       return only(sortBy(state, data));
     case 'reverse':
@@ -126,6 +137,8 @@ function act(state: UiState, action: Action, context: PressContext): Press {
     case 'fold':
     case 'unfold':
       return only(fold(state, data, action === 'unfold') ?? back(state));
+    case 'otherPart':
+      return only(otherPart(state, data));
     case 'blocker':
       return only(toBlocker(state, data));
     case 'unblock':
@@ -180,7 +193,7 @@ function open(state: UiState, data: Data): UiState {
         : push(state, frameOf('trace', { trace: order[Math.min(frame.selected, order.length - 1)] }));
     }
     case 'queue': {
-      const wait = data.waits(frame.resource)?.[frame.selected];
+      const wait = data.waits(frame.resource)?.examples[frame.selected];
       return wait ? push(state, frameOf('trace', { trace: wait.trace, row: wait.row })) : state;
     }
     case 'trace':
@@ -188,6 +201,15 @@ function open(state: UiState, data: Data): UiState {
     default:
       return state;
   }
+}
+
+/** The next tree of the same trace, in place of this one: nothing was followed, so nothing is gone back to. */
+function otherPart(state: UiState, data: Data): UiState {
+  const { trace } = current(state);
+  const parts = data.trace(trace)?.otherParts ?? [];
+  if (parts.length === 0) return { ...state, message: 'this trace is in one piece' };
+  const next = parts.find((index) => index > trace) ?? parts[0];
+  return { ...state, stack: [...state.stack.slice(0, -1), frameOf('trace', { trace: next })] };
 }
 
 function back(state: UiState): UiState {
@@ -230,8 +252,9 @@ function keepingSelection(state: UiState, data: Data, set: Partial<Frame>): UiSt
   return update(after, { selected: Math.max(0, selected), top: 0 });
 }
 
-/** Frames opened on a row of a trace that has just loaded: selects that row (or its longest wait). */
-export function settle(state: UiState, data: Data): UiState {
+/** What had to wait for data is done once it is there: a key, and the row a trace was opened on (or its longest wait). */
+export function settle(before: UiState, data: Data): UiState {
+  const state = before.pending === 'blocker' ? toBlocker(before, data) : before;
   const frame = current(state);
   if (frame.view !== 'trace' || frame.row === -1) return state;
   const trace = data.trace(frame.trace);

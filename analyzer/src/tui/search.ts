@@ -47,7 +47,7 @@ function namesOf(state: UiState, data: Data, list: Screenful['list']): string[] 
         : [];
     }
     case 'queue':
-      return (data.waits(frame.resource) ?? []).map(
+      return (data.waits(frame.resource)?.examples ?? []).map(
         (wait) =>
           `${data.session.traces.traceIds[wait.trace]} ${data.session.traces.routes[data.session.traces.route[wait.trace]]}`,
       );

@@ -61,6 +61,9 @@ export interface TraceRow {
   /** `detached`: ran on after everything that could have waited for it; owns nothing. */
   readonly detached: boolean;
   readonly estimated: boolean;
+  /** Bounds of an estimated interval's length, ns; null where not stated. */
+  readonly estimateMinNs: number | null;
+  readonly estimateMaxNs: number | null;
   readonly heldNs: number | null;
   readonly queueDepth: number | null;
   readonly blockers: readonly Blocker[];
@@ -79,6 +82,8 @@ export interface TraceDetail {
   readonly durationNs: number;
   /** Parents before children, siblings by start; detached ones last. */
   readonly rows: readonly TraceRow[];
+  /** Trees of the same trace besides this one (a parent is missing between them), by index into the list of traces. */
+  readonly otherParts: readonly number[];
   /** The partition as one strip, in time order; sums to the duration. `row` is an index into `rows`. */
   readonly pieces: readonly { readonly row: number; readonly startNs: number; readonly endNs: number }[];
 }
@@ -102,6 +107,27 @@ export interface WaitExample {
   readonly queueDepth: number | null;
 }
 
+/** What many waits or holds have in common. */
+export interface Tally {
+  readonly name: string;
+  readonly count: number;
+  readonly totalNs: number;
+}
+
+/** Who waits for a resource and who holds it. */
+export interface WaitSummary {
+  /** Waits of some length, and their sum. */
+  readonly count: number;
+  readonly totalNs: number;
+  /** The longest waits, longest first. */
+  readonly examples: readonly WaitExample[];
+  /** Waiting and holding time by route, most first. */
+  readonly waiters: readonly Tally[];
+  readonly holders: readonly Tally[];
+  /** The spans that held up most waiting time, by their links: trace, row, waiters, and the time these waited. */
+  readonly blockers: readonly (Tally & { readonly trace: number; readonly row: number })[];
+}
+
 /** One value of an attribute and the requests that carry it. */
 export interface Split {
   readonly value: string;
@@ -118,8 +144,8 @@ export interface Session {
   /** Opens a trace by its index. */
   trace(index: number): Promise<TraceDetail>;
   span(row: number): Promise<SpanDetail>;
-  /** The longest waits for a resource, longest first, at most `limit`. */
-  waits(resource: string, limit: number): Promise<readonly WaitExample[]>;
+  /** Who waits for a resource and who holds it, with the longest waits, at most `limit`. */
+  waits(resource: string, limit: number): Promise<WaitSummary>;
   /** Predicts one change; throws with a readable message when the text cannot be understood. */
   whatIf(change: string): Promise<WhatIf>;
   /** Splits the requests by a span or resource attribute of the root. */

@@ -40,6 +40,8 @@ export interface UiState {
   readonly search: string;
   /** One line for the reader, gone with the next key. */
   readonly message: string;
+  /** A key that waits for something to load. */
+  readonly pending: 'blocker' | null;
   /** Changes asked about with `w`. */
   readonly changes: readonly string[];
 }
@@ -72,6 +74,7 @@ export function initialState(session: Session): UiState {
     step: kneeStep(session),
     search: '',
     message: '',
+    pending: null,
     changes: [],
   };
 }

@@ -21,3 +21,20 @@ export function wrap(text: string, columns: number): string[] {
 export function choose(versions: readonly string[], columns: number): string {
   return versions.find((text) => width(text) <= columns) ?? versions[versions.length - 1];
 }
+
+/** @returns as many of the items, in order, as fit on one line; an item that does not fit is passed over. */
+export function pack(
+  items: readonly string[],
+  separator: string,
+  columns: number,
+): { readonly text: string; readonly shown: number } {
+  let text = '';
+  let shown = 0;
+  for (const item of items) {
+    const next = text === '' ? item : `${text}${separator}${item}`;
+    if (width(next) > columns) continue;
+    text = next;
+    shown++;
+  }
+  return { text, shown };
+}

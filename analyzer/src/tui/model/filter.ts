@@ -41,7 +41,10 @@ export function parseFilter(text: string, session: Session): Filter {
     else if (field === 'status' || field === 'outcome')
       tests.push(matches(traces.outcomes, traces.outcome, value));
     else if (field === 'root') tests.push(matches(traces.kinds, traces.kind, value));
-    else if (field === 'trace') tests.push((index) => traces.traceIds[index].startsWith(value));
+    else if (field === 'trace')
+      tests.push(
+        (index) => traces.traceIds[index].startsWith(value) || traces.traceIds[index].endsWith(value),
+      );
     else if (field === 'step') tests.push(inStep(session, Number(value) - 1));
     else tests.push(anywhere(session, term.toLowerCase()));
   }

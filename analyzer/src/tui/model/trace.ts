@@ -1,17 +1,54 @@
+import type { SegmentName } from '../../classify/types.ts';
 import { duration } from '../../report/units.ts';
 import type { StripPart } from '../draw/strip.ts';
-import type { TraceDetail } from '../session.ts';
+import type { TraceDetail, TraceRow } from '../session.ts';
 import { segmentText } from './segments.ts';
+
+/** Time of one (segment, resource) in a trace, and the spans it comes from. */
+export interface TracePart {
+  readonly segment: SegmentName;
+  readonly resource: string | null;
+  readonly ownedNs: number;
+  readonly spans: number;
+}
+
+const PARTS = new WeakMap<TraceDetail, readonly TracePart[]>();
+
+/** @returns the trace's time by segment and resource, most first; together they are its duration. */
+export function traceParts(trace: TraceDetail): readonly TracePart[] {
+  const known = PARTS.get(trace);
+  if (known) return known;
+  const sums = new Map<string, TracePart>();
+  for (const { segment, resource, ownedNs } of trace.rows) {
+    if (ownedNs === 0) continue;
+    const key = `${segment} ${resource ?? ''}`;
+    const sum = sums.get(key);
+    sums.set(key, {
+      segment,
+      resource,
+      ownedNs: (sum?.ownedNs ?? 0) + ownedNs,
+      spans: (sum?.spans ?? 0) + 1,
+    });
+  }
+  const parts = [...sums.values()].sort((a, b) => b.ownedNs - a.ownedNs);
+  PARTS.set(trace, parts);
+  return parts;
+}
 
 /** @returns the trace's time by segment, largest first, as parts of one bar. */
 export function stripParts(trace: TraceDetail): StripPart[] {
-  const sums = new Map<StripPart['color'], number>();
-  for (const row of trace.rows) {
-    if (row.ownedNs > 0) sums.set(row.segment, (sums.get(row.segment) ?? 0) + row.ownedNs);
-  }
+  const sums = new Map<SegmentName, number>();
+  for (const { segment, ownedNs } of traceParts(trace)) sums.set(segment, (sums.get(segment) ?? 0) + ownedNs);
   return [...sums]
     .sort(([, a], [, b]) => b - a)
-    .map(([color, value]) => ({ color, value, label: `${segmentText(color as never)} ${duration(value)}` }));
+    .map(([color, value]) => ({ color, value, label: `${segmentText(color)} ${duration(value)}` }));
+}
+
+/** @returns how sure an interval is: `≈ estimated, 3 ms to 9 ms`; empty for a measured one. */
+export function estimateText({ estimated, estimateMinNs, estimateMaxNs }: TraceRow): string {
+  if (!estimated && estimateMinNs === null && estimateMaxNs === null) return '';
+  if (estimateMinNs === null && estimateMaxNs === null) return '≈ estimated, bounds not stated';
+  return `≈ estimated, between ${duration(estimateMinNs ?? 0)} and ${duration(estimateMaxNs)}`;
 }
 
 /** @returns index (into the rows) of the next row that waits or is blocked, from `from` on in a direction; -1. */

@@ -1,11 +1,11 @@
-import { rate } from '../../report/units.ts';
+import { duration, number, percent, rate } from '../../report/units.ts';
 import type { Context, Screenful } from '../context.ts';
 import { sparkline } from '../draw/spark.ts';
-import { type Column, table } from '../draw/table.ts';
 import { DIM, type Line } from '../line.ts';
+import { lossSentence } from '../model/queue-text.ts';
 import { listQueues } from '../model/queues.ts';
 import { clean, padEnd } from '../width.ts';
-import { queueDetail } from './queues.ts';
+import { queueDetail } from './queue-detail.ts';
 
 /** One queue: its hold, its windows, and every long wait to step into. */
 export function queueScreen(context: Context): Screenful {
@@ -14,27 +14,29 @@ export function queueScreen(context: Context): Screenful {
   if (!queue)
     return { heading: [[' Queues']], lines: [[[` ${clean(frame.resource)} is not in this input.`]]] };
   const { row } = queue;
-  const series = (title: string, values: readonly (number | null)[], max: number): Line => [
+  const series = (title: string, values: readonly (number | null)[], max: number, most: string): Line => [
     [`   ${padEnd(title, 12)}`, DIM],
-    [sparkline(values, Math.min(values.length, columns - 30), max || 1)],
+    [sparkline(values, Math.min(values.length, columns - 40), max || 1)],
+    [`   at most ${most}`, DIM],
   ];
   const largest = (values: readonly (number | null)[]): number =>
     Math.max(0, ...values.map((value) => value ?? 0));
+  const used = row.windows.map((window) => window.utilization);
   const waits = row.windows.map((window) => window.meanWaitNs);
   const depth = row.windows.map((window) => window.meanQueueDepth);
   const head: Line[] = [
-    series(
-      'used',
-      row.windows.map((window) => window.utilization),
-      1,
-    ),
-    series('wait', waits, largest(waits)),
-    series('queue', depth, largest(depth)),
-    ...lossLines(context, row.resource),
+    series('used', used, 1, percent(largest(used))),
+    series('mean wait', waits, largest(waits), duration(largest(waits))),
+    series('queue', depth, largest(depth), `${number(largest(depth))} waiting`),
   ];
-  const lines = [...head, ...queueDetail(context, queue, rows - head.length, frame.selected, frame.top)];
-  const count = data.waits(row.resource)?.length ?? 0;
-  const page = Math.max(1, rows - head.length - 5);
+  const lost = lossSentence(queue);
+  if (lost)
+    head.push([
+      ['   lost        ', DIM],
+      [lost, { fg: 'bad' }],
+    ]);
+  const detail = queueDetail(context, queue, rows - head.length, frame.selected, frame.top);
+  const count = data.waits(row.resource)?.examples.length ?? 0;
   return {
     heading: [
       [` Queues › ${clean(row.resource)}`],
@@ -45,21 +47,8 @@ export function queueScreen(context: Context): Screenful {
         DIM,
       ],
     ],
-    lines,
-    list: { count, page, top: frame.top },
+    lines: [...head, ...detail.lines],
+    list: { count, page: detail.page, top: frame.top },
     copy: row.resource,
   };
-}
-
-const LOSSES: readonly Column[] = [
-  { title: 'rejected', cells: 9, align: 'right' },
-  { title: 'timed out', cells: 9, align: 'right' },
-];
-
-function lossLines({ session, columns }: Context, resource: string): Line[] {
-  const row = session.report.resources.find((other) => other.resource === resource);
-  const rejected = row?.windows.reduce((sum, window) => sum + window.rejected, 0) ?? 0;
-  const timedOut = row?.windows.reduce((sum, window) => sum + window.timedOut, 0) ?? 0;
-  if (rejected + timedOut === 0) return [];
-  return table(LOSSES, [{ cells: [String(rejected), String(timedOut)] }], columns);
 }

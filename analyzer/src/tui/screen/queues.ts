@@ -1,23 +1,23 @@
 import { count, duration, number, percent, rate } from '../../report/units.ts';
 import type { Context, Screenful } from '../context.ts';
 import { sparkline } from '../draw/spark.ts';
-import { strip } from '../draw/strip.ts';
 import { type Column, table, windowOf } from '../draw/table.ts';
 import { choose } from '../draw/text.ts';
-import { BOLD, DIM, type Line } from '../line.ts';
-import { blockerText } from '../model/blocker.ts';
-import { colorOfPart } from '../model/hold.ts';
+import { DIM, type Line } from '../line.ts';
+import { headroomOf } from '../model/headroom.ts';
 import { capacityText, listQueues, loadColor, QUEUE_SORTS, type Queue } from '../model/queues.ts';
-import { clean, padEnd, padStart } from '../width.ts';
+import { clean } from '../width.ts';
+import { queueDetail } from './queue-detail.ts';
 
 /** The USE view: utilisation, saturation and errors of every queue. */
 export function queuesScreen(context: Context): Screenful {
   const { session, state, frame, columns, rows } = context;
   const queues = listQueues(session, state, frame.sort, frame.reverse);
   const window = session.report.windows[state.step];
-  const step = window
-    ? ` at step ${state.step + 1} of ${session.report.windows.length} (${rate(window.receivedPerSecond)})`
-    : '';
+  const step =
+    window && session.report.requests.count > 1
+      ? ` at step ${state.step + 1} of ${session.report.windows.length} (${rate(window.receivedPerSecond)})`
+      : '';
   const heading: Line = [
     [` ${count(queues.length)} queues${step}   sorted by ${QUEUE_SORTS[frame.sort % QUEUE_SORTS.length]}`],
   ];
@@ -38,7 +38,7 @@ export function queuesScreen(context: Context): Screenful {
   const lines: Line[] = table(
     columnsFor(session.report.windows.length),
     queues.slice(top, top + height).map((queue, index) => ({
-      cells: cellsOf(queue, session.report.windows.length),
+      cells: cellsOf(queue, session.report.windows.length, session.report.requests.count),
       selected: top + index === frame.selected,
     })),
     columns,
@@ -54,7 +54,7 @@ export function queuesScreen(context: Context): Screenful {
     ],
   ]);
   lines.push([['─'.repeat(columns), DIM]]);
-  lines.push(...queueDetail(context, chosen, rows - lines.length));
+  lines.push(...queueDetail(context, chosen, rows - lines.length).lines);
   return {
     heading,
     aside: [['instances grouped, hottest shown ', DIM]],
@@ -81,13 +81,10 @@ function columnsFor(windows: number): Column[] {
   ];
 }
 
-function cellsOf({ row, rank, at }: Queue, windows: number) {
+function cellsOf({ row, rank, at }: Queue, windows: number, requests: number) {
   const color = loadColor(at?.utilization ?? null);
   const errors = at ? at.rejected + at.timedOut : null;
-  const headroom =
-    row.saturatesAtPerSecond === null || !at || !row.visitsPerRequest
-      ? null
-      : row.saturatesAtPerSecond / (at.arrivalsPerSecond / row.visitsPerRequest);
+  const headroom = headroomOf(row, at, requests);
   return [
     `${rank > 0 ? rank : ' '} ${clean(row.resource)}`,
     capacityText(row),
@@ -106,73 +103,6 @@ function cellsOf({ row, rank, at }: Queue, windows: number) {
     errors === null ? '–' : count(errors),
     duration(row.ownDemandNs),
     rate(row.saturatesAtPerSecond),
-    headroom === null || !Number.isFinite(headroom) ? '–' : `${number(headroom)}×`,
+    headroom === null ? '–' : `${number(headroom)}×`,
   ];
-}
-
-/** What fills the hold of a queue, and who waited longest for it. */
-export function queueDetail(
-  context: Context,
-  { row, at, rank }: Queue,
-  rows: number,
-  selected = -1,
-  top = 0,
-): Line[] {
-  const { columns, data, theme, session } = context;
-  const lines: Line[] = [];
-  const role = rank === 1 ? 'fills first' : rank > 1 ? 'filled by the queue before it' : (row.pattern ?? '');
-  const where = `${row.service}${row.instances > 1 ? `, ${row.instances} instances` : ''}`;
-  lines.push([
-    [` ${clean(row.resource)}`, BOLD],
-    [
-      `  ${row.kind} of ${clean(where)}${role ? ` · ${role}` : ''}${row.hottestRatio !== null && row.instances > 1 ? ` · hottest ${number(row.hottestRatio)}× the mean` : ''}`,
-      DIM,
-    ],
-  ]);
-  const demand =
-    row.ownDemandNs === null
-      ? 'own demand unknown'
-      : `${duration(at?.ownHoldNs ?? at?.meanHoldNs)} own hold × ${number(row.visitsPerRequest)} visits = ${duration(row.ownDemandNs)} a request`;
-  const flat = row.demandFlat === null ? '' : row.demandFlat ? ' · flat over load' : ' · grows with load';
-  lines.push([
-    [
-      `   wait ${duration(at?.meanWaitNs)} mean, ${duration(at?.p99WaitNs)} p99 · held ${duration(at?.meanHoldNs)} · ${demand}${flat}`,
-    ],
-  ]);
-  if (row.holdComposition.length > 0) {
-    const parts = row.holdComposition.map((part) => ({
-      color: colorOfPart(part.what),
-      label: `${clean(part.what)} ${percent(part.share)}${part.movable ? ' (movable)' : ''}`,
-      value: part.share,
-    }));
-    const { bar, legend } = strip(parts, columns - 10, theme);
-    lines.push([[' held by ', DIM], ...bar]);
-    if (legend.length > 0) lines.push([['         '], ...legend]);
-  }
-  const waits = data.waits(row.resource);
-  if (!waits) return [...lines, [[' loading the longest waits …', DIM]]];
-  if (waits.length === 0) {
-    const why =
-      row.kind === 'lock'
-        ? 'row locks are recorded where @waitfall/instrumentation patches pg'
-        : 'nobody waited, or its waits are not recorded';
-    return [...lines, [[` no waits in this export: ${why}`, DIM]]];
-  }
-  lines.push([[` ${padEnd('longest waits', 34)} ${padStart('waited', 9)}  held up by`, DIM]]);
-  const room = Math.max(1, rows - lines.length);
-  const first = selected < 0 ? 0 : windowOf(selected, top, room, waits.length);
-  waits.slice(first, first + room).forEach((wait, offset) => {
-    const { traces } = session;
-    const route = traces.routes[traces.route[wait.trace]] ?? '';
-    const name = `${traces.traceIds[wait.trace]?.slice(0, 8) ?? '?'} ${clean(route)} ${duration(traces.durationNs[wait.trace])}`;
-    const marked = first + offset === selected;
-    const by = wait.blocker ? blockerText(wait.blocker, session) : 'not recorded';
-    const ahead = wait.queueDepth !== null && wait.queueDepth > 0 ? `; ${wait.queueDepth} ahead` : '';
-    lines.push([
-      [marked ? ' ▸ ' : '   '],
-      [padEnd(name, 32), marked ? { selected: true } : undefined],
-      [` ${padStart(duration(wait.waitNs), 9)}  ${by}${ahead}`],
-    ]);
-  });
-  return lines;
 }

@@ -2,15 +2,17 @@ import { duration, percent, timeOfDay } from '../../report/units.ts';
 import type { Context, Screenful } from '../context.ts';
 import { strip } from '../draw/strip.ts';
 import { windowOf } from '../draw/table.ts';
+import { choose } from '../draw/text.ts';
 import { waterfallBar } from '../draw/waterfall.ts';
 import { BOLD, DIM, type Line, type Part, spread } from '../line.ts';
-import { blockerText } from '../model/blocker.ts';
-import { type VisibleRow, visibleRows } from '../model/rows.ts';
-import { partText, segmentText } from '../model/segments.ts';
+import { isSection, type VisibleRow, visibleRows } from '../model/rows.ts';
+import { segmentText } from '../model/segments.ts';
+import { shortId } from '../model/short-id.ts';
 import { stripParts } from '../model/trace.ts';
 import type { TraceDetail, TraceRow } from '../session.ts';
 import { isOn } from '../state.ts';
 import { clean, cutMiddle, padEnd, padStart, width } from '../width.ts';
+import { detailLines, partLines } from './trace-detail.ts';
 
 /** One trace: its partition as a strip, its spans as a waterfall, and who held it up. */
 export function traceScreen(context: Context): Screenful {
@@ -24,17 +26,15 @@ export function traceScreen(context: Context): Screenful {
     return {
       ...base(context, trace),
       lines: [...top, ...partitionLines(context, trace, rows - top.length)],
-      list: { count: visible.length, page: 1, top: 0 },
+      list: { count: trace.pieces.length, page: rows - top.length - 3, top: frame.top },
     };
   }
-  const details = detailLines(context, trace, chosen);
-  const height = Math.max(
-    3,
-    rows -
-      top.length -
-      1 -
-      Math.min(details.length, Math.max(3, Math.floor(rows * (isOn(frame, 'details') ? 0.6 : 0.35)))),
-  );
+  // As many lines for every row, or the waterfall would jump while the cursor moves.
+  const detailRows = isOn(frame, 'details')
+    ? Math.floor(rows * 0.6)
+    : Math.max(4, Math.min(8, Math.floor(rows * 0.25)));
+  const height = Math.max(4, rows - top.length - 1 - detailRows);
+  const details = fixedRows(detailLines(context, trace, chosen), detailRows);
   const first = windowOf(frame.selected, frame.top, height - 1, visible.length);
   const nameCells = Math.max(24, Math.min(44, Math.floor(columns * 0.36)));
   const barCells = Math.max(10, columns - nameCells - 21);
@@ -52,19 +52,28 @@ export function traceScreen(context: Context): Screenful {
     .map((row, offset) =>
       rowLine(context, trace, row, nameCells, barCells, first + offset === frame.selected),
     );
-  while (lines.length < Math.min(height - 1, visible.length)) lines.push([['']]);
+  const body: Line[] = [...top, header, ...lines, [['─'.repeat(columns), DIM]], ...details];
   return {
     ...base(context, trace),
-    lines: [...top, header, ...lines, [['─'.repeat(columns), DIM]], ...details],
+    lines: [...body, ...partLines(context, trace, rows - body.length)],
     list: { count: visible.length, page: height - 1, top: first },
   };
+}
+
+function fixedRows(lines: readonly Line[], rows: number): Line[] {
+  const out = lines.slice(0, rows);
+  if (lines.length > rows)
+    out[rows - 1] = [[` and ${lines.length - rows + 1} more lines: o saves them all`, DIM]];
+  while (out.length < rows) out.push([['']]);
+  return out;
 }
 
 function base(
   { session, state }: Context,
   trace: TraceDetail,
 ): Pick<Screenful, 'heading' | 'aside' | 'copy'> {
-  const cohort = session.traces.cohort[trace.index];
+  // Fewer traces have no slowest hundredth worth the name.
+  const cohort = session.traces.count < 100 ? 0 : session.traces.cohort[trace.index];
   const trail = state.stack.filter((frame) => frame.view === 'trace').length;
   const path =
     trail > 1 ? `blocker ${trail - 1} of the chain` : `trace ${trace.index + 1} of ${session.traces.count}`;
@@ -76,13 +85,16 @@ function base(
 }
 
 function stripLines({ columns, theme }: Context, trace: TraceDetail): Line[] {
-  const id = columns >= 100 ? trace.traceId : trace.traceId.slice(-8);
+  const id = columns >= 100 ? trace.traceId : shortId(trace.traceId);
+  const others = trace.otherParts.length;
   const kind = trace.kind === 'true' ? '' : `  ${trace.kind} root`;
+  const more = others === 0 ? '' : `  +${others} other ${others === 1 ? 'part' : 'parts'}: t`;
   const head: Line = [
-    [` ${cutMiddle(clean(trace.route), Math.max(12, columns - 58))}`, BOLD],
+    [` ${cutMiddle(clean(trace.route), Math.max(12, columns - 58 - width(more) - width(kind)))}`, BOLD],
     [`  ${duration(trace.durationNs)}`, BOLD],
     [`  ${trace.status || trace.outcome}`, trace.outcome === 'success' ? undefined : { fg: 'bad' }],
     [`  at ${timeOfDay(trace.startUnixNano)}  ${clean(id)}${kind}`, DIM],
+    [more, { fg: 'warn' }],
   ];
   if (trace.durationNs === 0) return [head, [[' This trace lasts 0 ns: there is nothing to cut up.', DIM]]];
   const { bar, legend } = strip(stripParts(trace), columns - 2, theme);
@@ -97,8 +109,9 @@ function rowLine(
   barCells: number,
   selected: boolean,
 ): Line {
+  if (isSection(visible)) return sectionLine(visible, trace, selected);
   const row = trace.rows[visible.index];
-  const indent = ' '.repeat(Math.min(row.depth * 2, Math.floor(nameCells / 2)));
+  const indent = indentOf(row.depth, Math.floor(nameCells / 2));
   const mark = visible.hasChildren ? (visible.open ? '▾' : '▸') : '·';
   const blocked = row.blockers.length > 0 ? ' b' : '  ';
   const times = visible.count > 1 ? ` ×${visible.count}` : '';
@@ -130,6 +143,25 @@ function rowLine(
   ];
 }
 
+/** Deeper than there is room for, the depth stands in figures. */
+function indentOf(depth: number, most: number): string {
+  return depth * 2 <= most ? ' '.repeat(depth * 2) : padStart(`${depth}›`, most);
+}
+
+function sectionLine(visible: VisibleRow, trace: TraceDetail, selected: boolean): Line {
+  const last = trace.rows.reduce((end, row) => (row.detached ? Math.max(end, row.endNs) : end), 0);
+  const n = visible.count;
+  return [
+    [selected ? '▸' : ' '],
+    [`${visible.open ? '▾' : '▸'} `],
+    [
+      `detached: ${n} ${n === 1 ? 'span' : 'spans'} that held nobody up`,
+      selected ? { selected: true } : { dim: true },
+    ],
+    [`   run on to ${duration(last)}`, DIM],
+  ];
+}
+
 /** A group of folded siblings is drawn as one bar over all of them. */
 function merged(trace: TraceDetail, visible: VisibleRow): TraceRow {
   const row = trace.rows[visible.index];
@@ -144,66 +176,21 @@ function merged(trace: TraceDetail, visible: VisibleRow): TraceRow {
   return { ...row, startNs, endNs, owned: members.flatMap((member) => member.owned) };
 }
 
-function detailLines(context: Context, trace: TraceDetail, visible: VisibleRow | undefined): Line[] {
-  if (!visible) return [];
-  const { session, data, frame, columns } = context;
-  const row = trace.rows[visible.index];
-  const lines: Line[] = [];
-  const what = partText({
-    segment: row.segment,
-    resource: row.resource === null ? null : clean(row.resource),
-  });
-  const bounds = row.detached
-    ? `ran from ${duration(row.startNs)} to ${duration(row.endNs)}, after everything that could have waited for it`
-    : `${duration(row.endNs - row.startNs)}, from ${duration(row.startNs)} to ${duration(row.endNs)}`;
-  lines.push([
-    [` ${clean(row.name)}`, BOLD],
-    [`  ${bounds}  `],
-    [what, { fg: row.segment }],
-    [row.estimated ? '  ≈ estimated' : '', DIM],
-  ]);
-  for (const blocker of row.blockers.slice(0, 4)) {
-    lines.push([
-      [` held up by ${blockerText(blocker, session)}`],
-      [blocker.trace >= 0 ? '   b: go there' : '   blocker not in the input', DIM],
-    ]);
-  }
-  if (row.heldNs !== null)
-    lines.push([
-      [
-        ` then held ${duration(row.heldNs)}${row.queueDepth !== null ? ` · ${row.queueDepth} ahead when it came` : ''}`,
-      ],
-    ]);
-  if (row.service !== trace.service) lines.push([[` in service ${clean(row.service)}`, DIM]]);
-  const span = data.span(row.row);
-  if (span) {
-    if (span.statusMessage) lines.push([[` ${clean(span.statusMessage)}`, { fg: 'bad' }]]);
-    if (isOn(frame, 'details')) {
-      for (const [key, value] of span.attributes)
-        lines.push([[` ${padEnd(clean(key), Math.min(40, Math.floor(columns / 3)))} `, DIM], [clean(value)]]);
-      for (const event of span.events)
-        lines.push([
-          [` event ${event.offsetNs === null ? '' : `at ${duration(event.offsetNs)} `}`, DIM],
-          [clean(event.name)],
-        ]);
-      for (const link of span.links)
-        lines.push([
-          [` link ${clean(link.meaning)} `, DIM],
-          [`${clean(link.traceId)} ${clean(link.spanId)}`],
-        ]);
-      lines.push([[` scope ${clean(span.scope)} · span ${clean(row.spanId)}`, DIM]]);
-    } else {
-      const text = span.attributes.map(([key, value]) => `${clean(key)}=${clean(value)}`).join('  ');
-      if (text) lines.push([[' attributes  ', DIM], [text]]);
-    }
-  }
-  return lines;
-}
-
 /** The partition alone: every stretch in time order, adding up to the duration. */
-function partitionLines({ frame }: Context, trace: TraceDetail, rows: number): Line[] {
+function partitionLines({ frame, columns }: Context, trace: TraceDetail, rows: number): Line[] {
   const lines: Line[] = [
-    [[' the partition in time order: each instant belongs to one span, and all parts add up', DIM]],
+    [
+      [
+        choose(
+          [
+            ' the partition in time order: each instant belongs to one span, and all parts add up',
+            ' the partition in time order: its parts add up to the duration',
+          ],
+          columns,
+        ),
+        DIM,
+      ],
+    ],
   ];
   const room = rows - 3;
   const first = windowOf(
@@ -212,17 +199,18 @@ function partitionLines({ frame }: Context, trace: TraceDetail, rows: number): L
     room,
     trace.pieces.length,
   );
-  for (const piece of trace.pieces.slice(first, first + room)) {
+  trace.pieces.slice(first, first + room).forEach((piece, offset) => {
     const row = trace.rows[piece.row];
     const length = piece.endNs - piece.startNs;
     lines.push([
-      [` ${padStart(duration(piece.startNs), 9)} `, DIM],
+      [first + offset === frame.selected ? '▸' : ' '],
+      [`${padStart(duration(piece.startNs), 9)} `, DIM],
       [padStart(duration(length), 9)],
       [` ${padStart(percent(length / (trace.durationNs || 1)), 7)}  `],
       [padEnd(segmentText(row.segment), 17), { fg: row.segment }],
       [` ${clean(row.name)}`],
     ]);
-  }
+  });
   const shown = Math.min(trace.pieces.length, first + room);
   if (shown < trace.pieces.length) lines.push([[` ${trace.pieces.length - shown} more parts`, DIM]]);
   const sum = trace.pieces.reduce((total, piece) => total + piece.endNs - piece.startNs, 0);

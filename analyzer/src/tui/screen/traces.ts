@@ -5,6 +5,7 @@ import { stacked } from '../draw/stacked.ts';
 import { type Column, table, windowOf } from '../draw/table.ts';
 import { DIM, type Line } from '../line.ts';
 import { segmentText } from '../model/segments.ts';
+import { shortId } from '../model/short-id.ts';
 import { orderTraces, sortColumns } from '../model/traces.ts';
 import { clean, padEnd } from '../width.ts';
 
@@ -65,7 +66,7 @@ export function tracesScreen(context: Context): Screenful {
       const kind = traces.kinds[traces.kind[index]];
       return {
         cells: [
-          traces.traceIds[index].slice(-8),
+          shortId(traces.traceIds[index]),
           clean(traces.routes[traces.route[index]]) + (kind === 'true' ? '' : ` (${kind})`),
           [outcome, outcome === 'success' ? undefined : { fg: 'bad' as const }] as const,
           timeOfDay(traces.originUnixNano + BigInt(Math.round(traces.startNs[index]))),

@@ -1,0 +1,73 @@
+import { duration, number, rate } from '../../report/units.ts';
+import type { Context } from '../context.ts';
+import { plot } from '../draw/plot.ts';
+import { choose } from '../draw/text.ts';
+import { beside, DIM, type Line } from '../line.ts';
+import { risingWindows } from '../model/verdict.ts';
+import { padStart } from '../width.ts';
+
+/** Rate on the x axis; only windows up to the highest rate, since what follows drains the backlog of what came before. */
+export function chartLines({ session, columns }: Context, rows: number): Line[] {
+  const { verdict } = session.report;
+  const byRate = new Map(
+    risingWindows(session).map((window) => [window.plannedPerSecond ?? window.receivedPerSecond, window]),
+  );
+  // Of several steps at one rate the last is the settled one.
+  const points = [...byRate].map(([x, window]) => ({ x, window }));
+  if (points.length < 2) return [];
+  const xMax = points[points.length - 1].x;
+  const knee = verdict.kneePerSecond;
+  const half = Math.floor((columns - 2) / 2);
+  const size = { columns: half - LABEL - 2, rows: rows - 2, xMax, markX: knee };
+  const completed = points.map(({ x, window }) => [x, window.completedPerSecond] as const);
+  const best = Math.max(...completed.map(([, value]) => value));
+  const offered = points.map(({ x }) => [x, x] as const);
+  const left = chart(
+    knee === null
+      ? [`completed/s: up to ${rate(best)}   dotted: offered`, `completed: up to ${rate(best)}`]
+      : [
+          `completed/s: flat at ${rate(knee).replace('/s', '')}   dotted: offered`,
+          `completed/s: flat at ${rate(knee).replace('/s', '')}`,
+        ],
+    { top: number(xMax), bottom: '0' },
+    plot([{ points: offered, dotted: true }, { points: completed }], { ...size, yMin: 0, yMax: xMax }),
+    half,
+  );
+  const p99 = points.map(({ x, window }) => [x, window.latencyNs.p99] as const);
+  const known = p99.flatMap(([, value]) => (value === null ? [] : [value]));
+  const axis =
+    knee === null
+      ? [`0 … ${rate(xMax)} arriving`, rate(xMax)]
+      : [`▲ knee ${rate(knee)} of ${rate(xMax)} arriving`, `▲ knee ${rate(knee)}`];
+  const under: Line = [[`${' '.repeat(LABEL + 1)}${choose(axis, half - LABEL - 1)}`, DIM]];
+  if (known.length === 0) return [...left, under];
+  const top = Math.max(...known) * 1.2;
+  const bottom = Math.max(1, Math.min(...known) / 1.5);
+  const right = chart(
+    [
+      `p99: ${duration(known[0])} → ${duration(known[known.length - 1])}   all requests, log`,
+      `p99: ${duration(known[0])} → ${duration(known[known.length - 1])}, log`,
+    ],
+    { top: duration(top), bottom: duration(bottom) },
+    plot([{ points: p99 }], { ...size, yMin: bottom, yMax: top, log: true }),
+    half,
+  );
+  return [...beside(left, right, half), ...beside([under], [under], half)];
+}
+
+/** Cells of a chart's y labels. */
+const LABEL = 7;
+
+function chart(
+  titles: readonly string[],
+  y: { readonly top: string; readonly bottom: string },
+  body: readonly Line[],
+  columns: number,
+): Line[] {
+  const lines: Line[] = [[[' '.repeat(LABEL + 1)], [choose(titles, columns - LABEL - 1)]]];
+  body.forEach((line, index) => {
+    const label = index === 0 ? y.top : index === body.length - 1 ? y.bottom : '';
+    lines.push([[padStart(label, LABEL), DIM], ['┤', DIM], ...line]);
+  });
+  return lines;
+}
