@@ -208,10 +208,8 @@ export class SpanTableBuilder {
     this.#values = mark.values;
     this.#numbersLength = mark.numbers;
     this.#traces.truncate(mark.traces);
-    this.#resources.length = mark.resources;
-    this.#scopes.length = mark.scopes;
-    dropFrom(this.#resourceIds, mark.resources);
-    dropFrom(this.#scopeIds, mark.scopes);
+    dropFrom(this.#resourceIds, this.#resources, mark.resources);
+    dropFrom(this.#scopeIds, this.#scopes, mark.scopes);
   }
 
   /** @returns the finished table; the builder must not be used afterwards. */
@@ -317,9 +315,11 @@ function stableKey(attributes: Attributes): string {
   return encodeValue([...attributes].sort(([a], [b]) => (a < b ? -1 : 1)) as unknown as AttributeValue);
 }
 
-/** Removes the entries that point at or beyond an index; they are the last ones put in. */
-function dropFrom(ids: Map<string, number>, index: number): void {
-  for (const [key, value] of ids) if (value >= index) ids.delete(key);
+/** Shortens a list, and removes the entries that point beyond its end. */
+function dropFrom(ids: Map<string, number>, list: unknown[], length: number): void {
+  if (list.length === length) return;
+  list.length = length;
+  for (const [key, index] of ids) if (index >= length) ids.delete(key);
 }
 
 /** Small tables double; large ones grow by half, for memory is what limits them. */

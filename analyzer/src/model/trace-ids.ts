@@ -4,7 +4,9 @@ export class TraceIds {
   /** Open addressing over index + 1; 0 is free. */
   #slots = new Uint32Array(4096);
   #length = 0;
-  readonly #opaque = new Map<string, number>();
+  readonly #opaqueIndex = new Map<string, number>();
+  /** Opaque ids in order of appearance. */
+  readonly #opaque: { readonly id: string; readonly index: number }[] = [];
 
   get length(): number {
     return this.#length;
@@ -16,10 +18,11 @@ export class TraceIds {
       const word = (i: number) => Number.parseInt(id.slice(i * 8, i * 8 + 8), 16);
       return this.of(word(0), word(1), word(2), word(3));
     }
-    let index = this.#opaque.get(id);
+    let index = this.#opaqueIndex.get(id);
     if (index === undefined) {
       index = this.#append(0, 0, 0, 0);
-      this.#opaque.set(id, index);
+      this.#opaqueIndex.set(id, index);
+      this.#opaque.push({ id, index });
     }
     return index;
   }
@@ -41,12 +44,29 @@ export class TraceIds {
     return index;
   }
 
-  /** Forgets every id of this index and above. */
+  /**
+   * Forgets every id of this index and above. Newest first: no id put in later was pushed aside by the one that goes,
+   * so clearing its slot is enough.
+   */
   truncate(length: number): void {
-    if (length === this.#length) return;
-    this.#length = length;
-    for (const [id, index] of this.#opaque) if (index >= length) this.#opaque.delete(id);
-    this.#rehash(this.#slots.length);
+    for (
+      let newest = this.#opaque.at(-1);
+      newest !== undefined && newest.index >= length;
+      newest = this.#opaque.at(-1)
+    ) {
+      this.#opaqueIndex.delete(newest.id);
+      this.#opaque.pop();
+    }
+    const mask = this.#slots.length - 1;
+    const words = this.#words;
+    while (this.#length > length) {
+      const index = --this.#length;
+      const at = index * 4;
+      let slot = hashOf(words[at], words[at + 1], words[at + 2], words[at + 3]) & mask;
+      while (this.#slots[slot] !== 0 && this.#slots[slot] !== index + 1) slot = (slot + 1) & mask;
+      // An opaque id has no slot.
+      if (this.#slots[slot] === index + 1) this.#slots[slot] = 0;
+    }
   }
 
   /** @returns all ids as canonical text, by index. */
@@ -60,7 +80,7 @@ export class TraceIds {
       const hex = bytes.toString('hex');
       for (let i = 0; i < count; i++) texts[from + i] = hex.slice(i * 32, i * 32 + 32);
     }
-    for (const [id, index] of this.#opaque) texts[index] = id;
+    for (const { id, index } of this.#opaque) texts[index] = id;
     return texts;
   }
 
@@ -76,7 +96,7 @@ export class TraceIds {
   }
 
   #rehash(slots: number): void {
-    const opaque = new Set(this.#opaque.values());
+    const opaque = new Set(this.#opaqueIndex.values());
     this.#slots = new Uint32Array(slots);
     const mask = slots - 1;
     for (let i = 0; i < this.#length; i++) {

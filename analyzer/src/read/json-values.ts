@@ -167,10 +167,11 @@ export class JsonValues {
   #skipSpace(): void {
     const buffer = this.#buffer;
     let p = this.#start;
-    if (p + this.#dropped === 0 && BOM.every((byte, i) => i < this.#end && buffer[i] === byte)) p += 3;
     for (; p < this.#end; p++) {
       const c = buffer[p];
-      if (c === NEWLINE) {
+      // At the start of a file, or where files with one were joined.
+      if (c === BOM[0] && p + 2 < this.#end && buffer[p + 1] === BOM[1] && buffer[p + 2] === BOM[2]) p += 2;
+      else if (c === NEWLINE) {
         this.#line++;
         this.#walkLine = false;
       } else if (c !== 0x20 && c !== 0x0d && c !== 0x09 && c !== 0x1e && !(c === 0x2c && this.#values > 0))

@@ -79,7 +79,11 @@ export type ProtoFraming = 'length-prefixed' | 'varint-delimited' | 'message';
 
 /** @returns how these first bytes are framed, or null when they are no OTLP protobuf. */
 export function protoFraming(head: Buffer): ProtoFraming | null {
-  if (head.length >= 5 && isRequest(head, 4, head.readUInt32BE(0))) return 'length-prefixed';
+  // Records without content may come first.
+  let first = 0;
+  while (head.length >= first + 8 && head.readUInt32BE(first) === 0) first += 4;
+  if (head.length >= first + 5 && isRequest(head, first + 4, head.readUInt32BE(first)))
+    return 'length-prefixed';
   if (isRequest(head, 0, null)) return 'message';
   const length = varintAt(head, 0);
   return length !== null && isRequest(head, length.next, length.value) ? 'varint-delimited' : null;

@@ -166,3 +166,22 @@ test('a hundred thousand traces and rows', () => {
     assert.equal(attribute(table, row, 'i'), row);
   }
 });
+
+test('rollbacks among a hundred thousand traces cost what they take back', () => {
+  const builder = new SpanTableBuilder();
+  const id = (i: number) => i.toString(16).padStart(32, '0');
+  for (let i = 1; i <= 100_000; i++) {
+    builder.add(span(builder, { traceId: i % 100 === 0 ? `opaque ${i}` : id(i) }));
+    const mark = builder.mark();
+    builder.add(span(builder, { traceId: id(i + 1) }));
+    builder.add(span(builder, { traceId: `gone ${i}` }));
+    builder.rollback(mark);
+  }
+  const table = builder.build();
+  assert.equal(table.length, 100_000);
+  assert.equal(table.traceIds.length, 100_000);
+  assert.equal(new Set(table.traceIds).size, 100_000);
+  for (let row = 0; row < table.length; row += 101) {
+    assert.equal(table.traceIds[table.trace[row]], (row + 1) % 100 === 0 ? `opaque ${row + 1}` : id(row + 1));
+  }
+});

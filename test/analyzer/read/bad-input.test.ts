@@ -257,6 +257,18 @@ OTLP protobuf, 1 spans, 1 rejected
   record 1 offset 59: unfinished message of 40 bytes: file still being written or cut`,
   },
   {
+    what: 'records without content',
+    content: Buffer.concat([Buffer.alloc(8), lengthPrefixed(record('a')), Buffer.alloc(4)]),
+    spans: 'a',
+    account: 'OTLP protobuf, length-prefixed, 1 spans, 0 rejected',
+  },
+  {
+    what: 'files with a BOM each, joined',
+    content: `\ufeff${line('a')}\n\ufeff${line('b')}\n`,
+    spans: 'a b',
+    account: 'OTLP JSON lines, 2 spans, 0 rejected',
+  },
+  {
     what: 'a length no record has',
     content: Buffer.concat([lengthPrefixed(record('a')), Buffer.from('ffffffff0a00', 'hex')]),
     spans: 'a',
