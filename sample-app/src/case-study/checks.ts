@@ -217,8 +217,10 @@ function judgePrediction(judged: JudgedRun, predictions: Predictions): Judgement
   const whatIf = predictions.get(judged.run.variant);
   if (!whatIf?.kneePerSecond) return unknown(claim, 'there is no what-if of "before" for it');
   const { low, high } = whatIf.kneePerSecond;
-  const { reached, text } = reachedBy(judged);
-  const capped = kneeOf(judged).perSecond === null;
+  // The prediction is of the analyzer's knee; the generator's stands in where the analyzer found none.
+  const knee = judged.report?.verdict.kneePerSecond ?? null;
+  const { reached, text } = knee === null ? reachedBy(judged) : { reached: knee, text: rate(knee) };
+  const capped = knee === null && kneeOf(judged).perSecond === null;
   return {
     claim,
     holds: reached >= low && (capped || reached <= high),
