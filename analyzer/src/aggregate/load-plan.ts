@@ -182,3 +182,42 @@ function compare(a: bigint, b: bigint): number {
 function iso(ns: bigint): string {
   return new Date(Number(ns / 1_000_000n)).toISOString();
 }
+
+/**
+ * Limits a plan to a part of the run: steps outside it go, a step cut by it keeps its rate but not its counts, which are
+ * those of the whole step.
+ */
+export function clipPlan(
+  plan: LoadPlan,
+  fromUnixNano: bigint | undefined,
+  toUnixNano: bigint | undefined,
+): LoadPlan {
+  const steps = plan.steps.flatMap((step): LoadStep[] => {
+    const startUnixNano = later(step.startUnixNano, fromUnixNano);
+    const endUnixNano = earlier(step.endUnixNano, toUnixNano);
+    if (startUnixNano >= endUnixNano) return [];
+    if (startUnixNano === step.startUnixNano && endUnixNano === step.endUnixNano) return [step];
+    return [{ ...step, ...NO_COUNTS, startUnixNano, endUnixNano }];
+  });
+  return { ...plan, steps };
+}
+
+const NO_COUNTS = {
+  planned: null,
+  started: null,
+  dropped: null,
+  succeeded: null,
+  rejected: null,
+  timedOut: null,
+  transportFailed: null,
+  invalid: null,
+  cancelled: null,
+} as const;
+
+function later(a: bigint, b: bigint | undefined): bigint {
+  return b !== undefined && b > a ? b : a;
+}
+
+function earlier(a: bigint, b: bigint | undefined): bigint {
+  return b !== undefined && b < a ? b : a;
+}

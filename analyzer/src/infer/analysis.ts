@@ -2,7 +2,7 @@ import { collectActivity } from '../aggregate/activity.ts';
 import { buildModels } from '../aggregate/build-models.ts';
 import { type Parts, partsOf } from '../aggregate/groups.ts';
 import { addHoldContents } from '../aggregate/hold-contents.ts';
-import { type LoadPlan, parseLoadPlan } from '../aggregate/load-plan.ts';
+import { clipPlan, type LoadPlan, parseLoadPlan } from '../aggregate/load-plan.ts';
 import { measureLoops } from '../aggregate/measured-loop.ts';
 import { rebuild } from '../aggregate/official/index.ts';
 import { measureOpaque } from '../aggregate/opaque.ts';
@@ -81,7 +81,8 @@ export function analyze(input: Input, options: AnalyzeOptions = {}): Analysis {
   const requests = collectRequests(forest, classes, options);
   const parts = partsOf(forest, classes, parted);
   const given = choosePlan(input, options);
-  const timeline = layOutWindows(requests, given.plan);
+  const plan = given.plan && clipPlan(given.plan, options.fromUnixNano, options.toUnixNano);
+  const timeline = layOutWindows(requests, plan && plan.steps.length > 0 ? plan : null);
   const { activity, index } = collectActivity(forest, parted, classes, requests);
   const lows = lowWindows(timeline);
   const rebuilt = rebuild(forest, classes, requests, activity, index, timeline, lows);
