@@ -1,5 +1,5 @@
 import { Text, Transform, useApp, useInput, useWindowSize } from 'ink';
-import { useMemo, useReducer, useRef } from 'react';
+import { useEffect, useMemo, useReducer, useRef } from 'react';
 import { Data } from './data.ts';
 import { type Drawn, draw } from './frame.ts';
 import { keysOf } from './input-keys.ts';
@@ -16,14 +16,17 @@ export interface AppProps {
   readonly command: string;
   /** Does what a key asks of the world; @returns a line for the reader, if any. */
   readonly perform: (effect: Effect) => Promise<string>;
+  /** Gives the terminal back to the shell until the process is continued. */
   readonly suspend: (suspend: (callback: () => Promise<void>) => Promise<void>) => void;
+  /** Calls back when another process asks this one to stop; @returns what ends that. */
+  readonly onStop: (stop: () => void) => () => void;
 }
 
 /**
  * The whole terminal application: keys go into the reducer, its state is drawn as finished lines. Ink measures a
  * blank text of the same size and the lines are put in its place, so that it never has to measure ours.
  */
-export function App({ session, theme, command, perform, suspend }: AppProps) {
+export function App({ session, theme, command, perform, suspend, onStop }: AppProps) {
   const { exit, suspendTerminal } = useApp();
   const { columns, rows } = useWindowSize();
   const [, repaint] = useReducer((n: number) => n + 1, 0);
@@ -39,6 +42,8 @@ export function App({ session, theme, command, perform, suspend }: AppProps) {
     return last.current.drawn;
   };
   const drawn = screen();
+
+  useEffect(() => onStop(() => suspend(suspendTerminal)), [onStop, suspend, suspendTerminal]);
 
   useInput((input, key) => {
     if (key.ctrl && input === 'z') {

@@ -1,5 +1,5 @@
 import { SEGMENTS } from '@waitfall/instrumentation/conventions';
-import { partsOf, requestGroup } from '../aggregate/groups.ts';
+import { requestGroup } from '../aggregate/groups.ts';
 import { outcomeOf, routeOf, sortTrees } from '../aggregate/requests.ts';
 import { splitRequests } from '../aggregate/split.ts';
 import { REQUEST_OUTCOMES } from '../classify/types.ts';
@@ -42,9 +42,13 @@ export function buildSession(
       if (!answer) throw new Error(`no prediction for ${change}: nothing is known about that queue`);
       return answer;
     },
+    step: async (window) => {
+      const { requests, parts } = analysis;
+      const members = Int32Array.from(requests.window.keys()).filter((i) => requests.window[i] === window);
+      return requestGroup(requests, parts, members);
+    },
     split: async (attribute) => {
-      const { forest, classes, partition, requests } = analysis;
-      const parts = partsOf(forest, classes, partition);
+      const { forest, requests, parts } = analysis;
       const members = Int32Array.from({ length: requests.count }, (_, index) => index);
       return splitRequests(forest, requests, members, attribute).map((part) => ({
         value: part.value ?? '(none)',

@@ -1,3 +1,4 @@
+import type { RequestGroup } from '../aggregate/types.ts';
 import type { Session, SpanDetail, Split, TraceDetail, WaitSummary } from './session.ts';
 
 /**
@@ -29,6 +30,10 @@ export class Data {
 
   waits(resource: string): WaitSummary | undefined {
     return this.#get(`waits ${resource}`, () => this.session.waits(resource, 200));
+  }
+
+  step(window: number): RequestGroup | undefined {
+    return this.#get(`step ${window}`, () => this.session.step(window));
   }
 
   split(attribute: string): readonly Split[] | undefined {

@@ -43,9 +43,8 @@ export async function openTui(session: Session, options: TuiOptions): Promise<vo
         const knee = range ? `knee ${rate(range.low)} to ${rate(range.high)}` : answer.text;
         return `${answer.change}: ${knee}${answer.next ? `, then ${answer.next.resource}` : ''}`;
       }}
-      suspend={(suspendTerminal) => {
-        void suspendTerminal(stopUntilContinued);
-      }}
+      suspend={suspend}
+      onStop={onStop}
     />,
     {
       alternateScreen: true,
@@ -70,12 +69,24 @@ export async function openTui(session: Session, options: TuiOptions): Promise<vo
   }
 }
 
-/** Raw mode swallows Ctrl-Z, so the process stops itself; the timer keeps it alive until the shell continues it. */
+function suspend(suspendTerminal: (callback: () => Promise<void>) => Promise<void>): void {
+  void suspendTerminal(stopUntilContinued);
+}
+
+function onStop(stop: () => void): () => void {
+  process.on('SIGTSTP', stop);
+  return () => void process.off('SIGTSTP', stop);
+}
+
+/**
+ * Raw mode swallows Ctrl-Z, so the process stops itself and, as the terminal would, its whole group: behind `npx` the
+ * shell waits for a process that is not this one. The timer keeps this one alive until the shell continues it.
+ */
 async function stopUntilContinued(): Promise<void> {
   const keepAlive = setInterval(() => {}, 60_000);
   await new Promise<void>((resolve) => {
     process.once('SIGCONT', () => resolve());
-    process.kill(process.pid, 'SIGSTOP');
+    process.kill(0, 'SIGSTOP');
   });
   clearInterval(keepAlive);
 }

@@ -2,6 +2,11 @@ import type { Key } from 'ink';
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
+/** A terminal's answer to the question for its background that comes too late: Ink hands it on in two pieces. */
+function isLateAnswer(input: string, key: Partial<Key>): boolean {
+  return (key.meta === true && input === ']') || /^\]?11;rgb:/.test(input);
+}
+
 /** @returns the names of the keys in one input event, as the key table spells them. */
 export function keysOf(input: string, key: Partial<Key>): string[] {
   if (key.upArrow) return ['up'];
@@ -16,7 +21,7 @@ export function keysOf(input: string, key: Partial<Key>): string[] {
   if (key.tab) return ['tab'];
   if (key.backspace || key.delete) return ['backspace'];
   if (key.return && input.length <= 1) return ['enter'];
-  if (key.ctrl) return [];
+  if (key.ctrl || isLateAnswer(input, key)) return [];
   // Alt means nothing here, and Esc followed at once by a key looks just like it.
   const names: string[] = key.meta ? ['escape'] : [];
   for (const { segment } of graphemes.segment(input)) {

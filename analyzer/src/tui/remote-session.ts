@@ -49,6 +49,7 @@ export async function startSession(job: Job, onProgress: (text: string) => void)
               span: (row) => ask('span', row),
               waits: (resource, limit) => ask('waits', resource, limit),
               whatIf: (change) => ask('whatIf', change),
+              step: (window) => ask('step', window),
               split: (attribute) => ask('split', attribute),
             },
             close: () => void worker.terminate(),

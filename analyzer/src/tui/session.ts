@@ -148,6 +148,8 @@ export interface Session {
   waits(resource: string, limit: number): Promise<WaitSummary>;
   /** Predicts one change; throws with a readable message when the text cannot be understood. */
   whatIf(change: string): Promise<WhatIf>;
+  /** The requests whose root starts in one window, by its index in the report. */
+  step(window: number): Promise<RequestGroup>;
   /** Splits the requests by a span or resource attribute of the root. */
   split(attribute: string): Promise<readonly Split[]>;
 }

@@ -84,7 +84,7 @@ function kneeStep(session: Session): number {
   const { windows, verdict } = session.report;
   if (windows.length === 0) return -1;
   const knee = verdict.kneePerSecond;
-  const over = knee === null ? -1 : windows.findIndex((window) => window.receivedPerSecond >= knee * 0.97);
+  const over = knee === null ? -1 : windows.findIndex((window) => window.receivedPerSecond > knee);
   if (over >= 0) return over;
   let busiest = 0;
   windows.forEach((window, index) => {

@@ -1,8 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { loadRules } from '../classify/rules.ts';
 import { type AnalyzeOptions, analyze } from '../infer/analysis.ts';
-import { readInputs } from '../read/index.ts';
+import { type ReadProgress, readInputs } from '../read/index.ts';
 import { type BuildOptions, buildReport } from '../report/build.ts';
+import { bytes, count } from '../report/units.ts';
 import { buildSession } from './build-session.ts';
 import type { Session } from './session.ts';
 
@@ -20,7 +21,7 @@ export interface Job {
 /** A question of the screens, answered by {@link Answer} with the same id. */
 export interface Question {
   readonly id: number;
-  readonly method: 'trace' | 'span' | 'waits' | 'whatIf' | 'split';
+  readonly method: 'trace' | 'span' | 'waits' | 'whatIf' | 'step' | 'split';
   readonly args: readonly unknown[];
 }
 
@@ -36,12 +37,32 @@ export type Answer =
   | { readonly kind: 'value'; readonly id: number; readonly value: unknown }
   | { readonly kind: 'error'; readonly id: number; readonly message: string };
 
+/** Ten times a second is often enough for the eye, and idle enough for the terminal. */
+const PROGRESS_EVERY_MS = 100;
+
+/** @returns how far the reading has come: `reading  42 % of 1.03 GB · 123,456 spans`. */
+export function progressText({ bytes: done, totalBytes, spans }: ReadProgress): string {
+  const part =
+    totalBytes === null || totalBytes === 0
+      ? bytes(done)
+      : `${Math.min(100, Math.floor((done / totalBytes) * 100))} % of ${bytes(totalBytes)}`;
+  return `reading  ${part} · ${count(spans)} spans`;
+}
+
 /** Reads and analyses in a thread of its own, so that keys are answered meanwhile; then answers the screens. */
 async function run(job: Job, port: NonNullable<typeof parentPort>): Promise<void> {
   const say = (answer: Answer): void => port.postMessage(answer);
   say({ kind: 'progress', text: 'reading' });
-  const input = await readInputs(job.paths);
-  say({ kind: 'progress', text: `analysing ${input.table.length.toLocaleString('en-US')} spans` });
+  let told = 0;
+  const input = await readInputs(job.paths, {
+    onProgress: (progress) => {
+      const now = performance.now();
+      if (now - told < PROGRESS_EVERY_MS) return;
+      told = now;
+      say({ kind: 'progress', text: progressText(progress) });
+    },
+  });
+  say({ kind: 'progress', text: `analysing ${count(input.table.length)} spans` });
   const options = job.rulesYaml === null ? job.analyze : { ...job.analyze, rules: loadRules(job.rulesYaml) };
   const analysis = analyze(input, options);
   const session = buildSession(analysis, buildReport(analysis, job.build), job.title, options);

@@ -17,10 +17,7 @@ export async function viewCommand(inputs: readonly string[], flags: CommonFlags)
   const options = analyzeOptions(flags);
   await rulesOf(flags);
   // Ink, React and the screens load while the worker reads.
-  const [{ startSession }, { openTui }] = await Promise.all([
-    import('../../tui/remote-session.ts'),
-    import('../../tui/index.tsx'),
-  ]);
+  const { startSession } = await import('../../tui/remote-session.ts');
   const progress = new Progress();
   const rulesYaml = flags.rules === undefined ? null : readFileSync(flags.rules, 'utf8');
   const job = {
@@ -30,7 +27,15 @@ export async function viewCommand(inputs: readonly string[], flags: CommonFlags)
     build: buildOptions(flags),
     rulesYaml,
   };
-  const { session, close } = await startSession(job, (line) => progress.say(line));
+  const started = startSession(job, (line) => progress.say(line));
+  const light = import('../../tui/background.ts').then(({ askBackground }) =>
+    askBackground(process.stdin, process.stdout),
+  );
+  const [{ session, close }, { openTui }, background] = await Promise.all([
+    started,
+    import('../../tui/index.tsx'),
+    light,
+  ]);
   progress.clear();
   try {
     if (session.traces.count === 0) return await text();
@@ -38,6 +43,7 @@ export async function viewCommand(inputs: readonly string[], flags: CommonFlags)
       command: `waitfall ${inputs.map(quoted).join(' ')}`,
       ...(flags.color ? {} : { color: false }),
       ...(flags.ascii ? { ascii: true } : {}),
+      ...(background === undefined ? {} : { light: background }),
     });
   } finally {
     close();

@@ -48,10 +48,19 @@ export function coverageAdvice(session: Session): string[] {
 export function reconcile(session: Session): string[] {
   const { requests, input } = session.report;
   const failed = requests.count - requests.byOutcome.success;
+  const roots = input.requests === 0 ? 'trees without a true root' : 'only trees with a true root';
+  const generator =
+    session.traces.services.length > 1 &&
+    requests.segments.some(({ segment }) => segment === 'generator_wait');
   return [
-    'latency is the root span of the server, from its first to its last nanosecond; a load generator also counts connecting and its own waiting',
+    generator
+      ? 'roots here are spans of the load generator, from the planned arrival on: its own waiting and the network are part of the latency'
+      : 'latency is the root span of the server, from its first to its last nanosecond; a load generator also counts connecting and its own waiting',
     `percentiles here are of all ${count(requests.count)} requests, ${percent(requests.count === 0 ? 0 : failed / requests.count)} of them failed; "good" ones count successes only`,
+    'fast failures pull percentiles of all requests down, slow time-outs pull them up: compare outcomes first',
+    'sampled traces count as often as their tracestate says; a tool that ignores it counts each once',
     'nearest rank on exact values: the value is one that a request really had; other tools interpolate or read histogram buckets',
-    `only trees with a true root count (${count(input.requests)}); ${count(input.orphanRoots + input.cycles)} others are listed but not counted`,
+    `${roots} count (${count(requests.count)}); ${count(input.orphanRoots + input.cycles)} orphans and cycles ${input.requests === 0 ? 'stand in for them' : 'are listed but not counted'}`,
+    'each instant of a trace belongs to one span: parts add up to the whole, where sums of span durations count nested time twice',
   ];
 }

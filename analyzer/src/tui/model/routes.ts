@@ -39,3 +39,13 @@ export function resourceColumns(session: Session, limit: number): string[] {
     .slice(0, limit)
     .map(([name]) => name);
 }
+
+/** @returns seconds all windows together last; 0 without windows, and for a single request, which has no rate. */
+export function loadSeconds(session: Session): number {
+  const { windows, requests } = session.report;
+  if (requests.count < 2) return 0;
+  return (
+    windows.reduce((sum, { startUnixNano, endUnixNano }) => sum + Number(endUnixNano - startUnixNano), 0) /
+    1e9
+  );
+}

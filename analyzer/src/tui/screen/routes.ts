@@ -1,25 +1,29 @@
 import type { RequestGroup } from '../../aggregate/types.ts';
 import { REQUEST_OUTCOMES } from '../../classify/types.ts';
-import { count, duration, percent } from '../../report/units.ts';
+import { count, duration, percent, rate } from '../../report/units.ts';
 import type { Context, Screenful } from '../context.ts';
 import { stacked } from '../draw/stacked.ts';
 import { type Column, table, windowOf } from '../draw/table.ts';
+import { choose } from '../draw/text.ts';
 import { DIM, type Line } from '../line.ts';
-import { listRoutes, ROUTE_SORTS, resourceColumns } from '../model/routes.ts';
+import { listRoutes, loadSeconds, ROUTE_SORTS, resourceColumns } from '../model/routes.ts';
 import { bySegment, partsOf, partText } from '../model/segments.ts';
 import { isOn } from '../state.ts';
 import { LETTERS } from '../theme.ts';
-import { clean, padStart } from '../width.ts';
+import { clean, padStart, width } from '../width.ts';
 
 const COLUMNS: readonly Column[] = [
   { title: 'route', cells: 18, flexible: true },
   { title: 'requests', cells: 8, align: 'right' },
+  { title: 'rate', cells: 7, align: 'right', priority: 4 },
   { title: 'failed', cells: 7, align: 'right' },
   { title: 'p50', cells: 8, align: 'right' },
   { title: 'p90', cells: 8, align: 'right', priority: 2 },
   { title: 'p99', cells: 8, align: 'right' },
   { title: 'p99.9', cells: 8, align: 'right', priority: 3 },
+  { title: 'good p50', cells: 8, align: 'right', priority: 5 },
   { title: 'good p99', cells: 8, align: 'right', priority: 1 },
+  { title: 'good p99.9', cells: 10, align: 'right', priority: 6 },
 ];
 
 /** The RED view: rate, errors and duration of every route, or of every value of an attribute. */
@@ -50,12 +54,13 @@ export function routesScreen(context: Context): Screenful {
   const height = Math.max(3, Math.min(groups.length, rows - Math.min(detail.length, 12) - 2));
   const top = windowOf(frame.selected, frame.top, height, groups.length);
   const shown = groups.slice(top, top + height);
+  const seconds = loadSeconds(session);
   const lines = isOn(frame, 'matrix')
     ? matrixLines(context, shown, top)
     : table(
         COLUMNS,
         shown.map(({ name, group }, index) => ({
-          cells: cellsOf(name, group),
+          cells: cellsOf(name, group, seconds),
           selected: top + index === frame.selected,
         })),
         columns,
@@ -73,17 +78,20 @@ function failed({ byOutcome }: RequestGroup): number {
   return REQUEST_OUTCOMES.reduce((sum, name) => (name === 'success' ? sum : sum + byOutcome[name]), 0);
 }
 
-function cellsOf(name: string, group: RequestGroup) {
+function cellsOf(name: string, group: RequestGroup, seconds: number) {
   const bad = failed(group);
   return [
     clean(name),
     count(group.count),
+    rate(seconds > 0 ? group.count / seconds : null),
     bad > 0 ? ([count(bad), { fg: 'bad' }] as const) : '0',
     duration(group.latencyNs.p50),
     duration(group.latencyNs.p90),
     duration(group.latencyNs.p99),
     duration(group.latencyNs.p999),
+    duration(group.goodLatencyNs.p50),
     duration(group.goodLatencyNs.p99),
+    duration(group.goodLatencyNs.p999),
   ];
 }
 
@@ -122,13 +130,10 @@ function detailLines({ columns, theme }: Context, group: RequestGroup): Line[] {
   const outcomes = REQUEST_OUTCOMES.filter((name) => group.byOutcome[name] > 0).map(
     (name) => `${count(group.byOutcome[name])} ${name}`,
   );
-  lines.push([
-    [` ${outcomes.join(' · ')}`],
-    [
-      `   ${percent(group.coverage)} of the time accounted for · ${percent(group.parallelShare)} in parallel`,
-      DIM,
-    ],
-  ]);
+  const counts = ` ${outcomes.join(' · ')}`;
+  const covered = `   ${percent(group.coverage)} of the time accounted for`;
+  const parallel = ` · ${percent(group.parallelShare)} in parallel`;
+  lines.push([[counts], [choose([covered + parallel, covered, ''], columns - width(counts)), DIM]]);
   const parts = partsOf(group.segments);
   lines.push([
     [' '],

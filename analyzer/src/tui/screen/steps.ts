@@ -8,7 +8,7 @@ import { bySegment, partsOf, partText } from '../model/segments.ts';
 import { loadSummary } from '../model/verdict.ts';
 import { isOn } from '../state.ts';
 import { LETTERS } from '../theme.ts';
-import { padStart } from '../width.ts';
+import { clean, padEnd, padStart } from '../width.ts';
 
 const COLUMNS: readonly Column[] = [
   { title: 'step', cells: 12, flexible: true },
@@ -30,12 +30,15 @@ export function stepsScreen(context: Context): Screenful {
   if (windows.length === 0) {
     return {
       heading,
-      lines: [[[' This input has no windows: it needs requests (traces with a root) spread over time.']]],
+      lines: [
+        [[' This input has no load steps: it needs requests, that is traces with a root.']],
+        [[' See 6 Input for what was read. A load plan (--load load.json) names the steps.', DIM]],
+      ],
     };
   }
   const share = isOn(frame, 'share');
-  const detail = detailLines(context, windows[Math.max(0, state.step)], share);
-  const height = Math.max(3, Math.min(windows.length, rows - detail.length - 4));
+  const height = Math.min(windows.length, Math.max(4, Math.floor((rows - 3) * 0.55)));
+  const detail = detailLines(context, windows[Math.max(0, state.step)], share, rows - height - 2);
   const top = windowOf(state.step, frame.top, height, windows.length);
   const shown = windows.slice(top, top + height);
   const barCells = columns >= 110 ? Math.min(48, columns - 82) : 0;
@@ -61,7 +64,7 @@ export function stepsScreen(context: Context): Screenful {
   });
   return {
     heading,
-    aside: [['good: successes only · p: of all requests ', DIM]],
+    aside: [[`good: successes only · p50…: all requests · x: ${share ? 'same scale' : 'shares'} `, DIM]],
     lines: [...lines, [['─'.repeat(columns), DIM]], ...detail],
     list: { count: windows.length, page: height, top },
   };
@@ -86,11 +89,8 @@ function cellsOf(window: WindowRow, index: number): (string | [string, { fg: 'ba
 }
 
 /** Decomposition, outcomes and accounting of one window. */
-function detailLines(
-  { session, state, columns, rows, theme }: Context,
-  window: WindowRow,
-  share: boolean,
-): Line[] {
+function detailLines(context: Context, window: WindowRow, share: boolean, room: number): Line[] {
+  const { state, theme } = context;
   const lines: Line[] = [];
   const of = (n: number): string => `${n} ${n === 1 ? 'request' : 'requests'}`;
   const { accounting: flow, byOutcome } = window;
@@ -107,36 +107,43 @@ function detailLines(
       { fg: 'warn' },
     ],
   ]);
-  const cohorts = session.report.requests.cohorts;
-  const bars = cohorts.filter((cohort) => cohort.name !== 'p99').slice(0, 2);
-  const room = columns - 30;
-  const largest = Math.max(1, ...bars.map((cohort) => cohort.meanNs));
-  for (const cohort of bars) {
-    const cells = share ? room : Math.max(1, Math.round((cohort.meanNs / largest) * room));
-    const parts = bySegment(cohort.segments.map((part) => ({ ...part }))).map((part) => ({
-      color: part.segment,
-      value: part.meanNs,
-    }));
-    lines.push([
-      [` ${cohort.name === 'median' ? 'around the median' : 'slowest 1 %'.padEnd(17)}`],
-      [padStart(duration(cohort.meanNs), 9)],
-      [' '],
-      ...stacked(parts, cells, theme),
-    ]);
-  }
+  lines.push(...cohortLines(context, share));
   const parts = partsOf(window.segments);
   const total = parts.reduce((sum, part) => sum + part.meanNs, 0);
-  const space = Math.max(3, Math.min(parts.length, rows - lines.length - 8));
+  const left = Math.max(1, room - lines.length);
+  const space = parts.length <= left ? parts.length : left - 1;
   for (const part of parts.slice(0, space)) {
     const mark = theme.depth ? '█' : LETTERS[part.segment];
     lines.push([
       [' '],
       [mark, { fg: part.segment }],
       [
-        ` ${padStart(duration(part.meanNs), 9)} ${padStart(percent(part.meanNs / (total || 1)), 6)}  ${partText(part)}`,
+        ` ${padStart(duration(part.meanNs), 9)} ${padStart(percent(part.meanNs / (total || 1)), 6)}  ${clean(partText(part))}`,
       ],
     ]);
   }
   if (parts.length > space) lines.push([[` +${parts.length - space} smaller parts`, DIM]]);
   return lines;
+}
+
+/** The requests around the median and the slowest hundredth of the chosen step: one scale, or shares. */
+function cohortLines({ data, state, columns, theme }: Context, share: boolean): Line[] {
+  const group = data.step(Math.max(0, state.step));
+  if (!group) return [[[' loading the requests of this step …', DIM]], [['']]];
+  const cohorts = group.cohorts.filter((cohort) => cohort.name !== 'p99');
+  const room = columns - 30;
+  const largest = Math.max(1, ...cohorts.map((cohort) => cohort.meanNs));
+  return cohorts.map((cohort): Line => {
+    const cells = share ? room : Math.max(1, Math.round((cohort.meanNs / largest) * room));
+    const parts = bySegment([...cohort.segments]).map((part) => ({
+      color: part.segment,
+      value: part.meanNs,
+    }));
+    return [
+      [` ${padEnd(cohort.name === 'median' ? 'around the median' : 'slowest 1 %', 17)}`],
+      [padStart(duration(cohort.meanNs), 9)],
+      [' '],
+      ...stacked(parts, cells, theme),
+    ];
+  });
 }

@@ -49,7 +49,7 @@ export function tracesScreen(context: Context): Screenful {
     ...(sort.name === 'duration' || sort.name === 'start'
       ? []
       : [{ title: sorted, cells: 15, align: 'right' } as Column]),
-    { title: 'where the time went', cells: barCells },
+    { title: barCells < 20 ? 'time' : 'where the time went', cells: barCells },
   ];
   const longest = Math.max(
     1,

@@ -19,18 +19,18 @@ export function chartLines({ session, columns }: Context, rows: number): Line[] 
   const knee = verdict.kneePerSecond;
   const half = Math.floor((columns - 2) / 2);
   const size = { columns: half - LABEL - 2, rows: rows - 2, xMax, markX: knee };
-  const completed = points.map(({ x, window }) => [x, window.completedPerSecond] as const);
-  const best = Math.max(...completed.map(([, value]) => value));
+  const good = points.map(({ x, window }) => [x, window.goodputPerSecond] as const);
+  const best = Math.max(...good.map(([, value]) => value));
   const offered = points.map(({ x }) => [x, x] as const);
   const left = chart(
     knee === null
-      ? [`completed/s: up to ${rate(best)}   dotted: offered`, `completed: up to ${rate(best)}`]
+      ? [`good/s: up to ${rate(best)}   dotted: offered`, `good: up to ${rate(best)}`]
       : [
-          `completed/s: flat at ${rate(knee).replace('/s', '')}   dotted: offered`,
-          `completed/s: flat at ${rate(knee).replace('/s', '')}`,
+          `good/s: flat at ${rate(knee).replace('/s', '')}   dotted: offered`,
+          `good/s: flat at ${rate(knee).replace('/s', '')}`,
         ],
     { top: number(xMax), bottom: '0' },
-    plot([{ points: offered, dotted: true }, { points: completed }], { ...size, yMin: 0, yMax: xMax }),
+    plot([{ points: offered, dotted: true }, { points: good }], { ...size, yMin: 0, yMax: xMax }),
     half,
   );
   const p99 = points.map(({ x, window }) => [x, window.latencyNs.p99] as const);
