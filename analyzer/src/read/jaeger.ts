@@ -1,8 +1,9 @@
 import type { AttributeValue } from '../model/attributes.ts';
-import { KIND, type SpanEvent, type SpanLink, STATUS } from '../model/span.ts';
+import type { SpanEvent, SpanLink } from '../model/span.ts';
+import { kindOf, takeScope, takeStatus, takeText } from './carried-tags.ts';
 import type { Collector, Position } from './collector.ts';
 import { canonicalId, SPAN_DIGITS, TRACE_DIGITS } from './ids.ts';
-import { decodeStatusCode, refuse } from './otlp-json.ts';
+import { refuse } from './otlp-json.ts';
 import { isObject, type JsonObject, list, plainValue, safeInteger, text } from './otlp-values.ts';
 import { boundedTime, microsToNs, microsToUnixNano, toInteger } from './times.ts';
 
@@ -65,10 +66,7 @@ function readSpan(
   const start = microsToUnixNano(span.startTime);
   const duration = microsToNs(span.duration);
   const status = takeStatus(tags);
-  const scope = collector.builder.scope(
-    takeText(tags, 'otel.scope.name') || takeText(tags, 'otel.library.name'),
-    takeText(tags, 'otel.scope.version') || takeText(tags, 'otel.library.version'),
-  );
+  const scope = takeScope(tags, collector.builder);
   collector.builder.add({
     ...ids,
     parentSpanId,
@@ -143,28 +141,4 @@ function readLog(log: JsonObject): SpanEvent {
   const attributes = tagsOf({ tags: log.fields });
   const name = takeText(attributes, 'event');
   return { timeUnixNano: microsToUnixNano(log.timestamp), name, attributes };
-}
-
-/** Takes what OTLP carries in fields of its own out of the tags. */
-export function takeStatus(tags: Map<string, AttributeValue>): { code: number; message: string } {
-  const message = takeText(tags, 'otel.status_description');
-  let code = decodeStatusCode(takeText(tags, 'otel.status_code'));
-  const error = tags.get('error');
-  if (error === true || error === 'true') {
-    tags.delete('error');
-    if (code === STATUS.unset) code = STATUS.error;
-  } else if (error === false || error === 'false') tags.delete('error');
-  return { code, message };
-}
-
-export function takeText(tags: Map<string, AttributeValue>, key: string): string {
-  const value = tags.get(key);
-  if (value === undefined) return '';
-  tags.delete(key);
-  return text(value);
-}
-
-export function kindOf(name: string): number {
-  const kind = name.toLowerCase() as keyof typeof KIND;
-  return Object.hasOwn(KIND, kind) ? KIND[kind] : KIND.unspecified;
 }

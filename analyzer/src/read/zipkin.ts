@@ -1,8 +1,8 @@
 import type { AttributeValue } from '../model/attributes.ts';
 import { KIND, type SpanEvent, STATUS } from '../model/span.ts';
+import { kindOf, takeScope, takeStatus, takeText } from './carried-tags.ts';
 import type { Collector, Position } from './collector.ts';
 import { canonicalId, SPAN_DIGITS } from './ids.ts';
-import { kindOf, takeStatus, takeText } from './jaeger.ts';
 import { isObject, type JsonObject, list, safeInteger, text } from './otlp-values.ts';
 import { boundedTime, microsToNs, microsToUnixNano, toInteger } from './times.ts';
 
@@ -30,10 +30,7 @@ export function readZipkinSpan(span: JsonObject, collector: Collector, at: Posit
   const failed = status.code === STATUS.unset && attributes.has('error');
   const message = failed ? takeText(attributes, 'error') : status.message;
   addPeer(span.remoteEndpoint, attributes);
-  const scope = collector.builder.scope(
-    takeText(attributes, 'otel.scope.name') || takeText(attributes, 'otel.library.name'),
-    takeText(attributes, 'otel.scope.version') || takeText(attributes, 'otel.library.version'),
-  );
+  const scope = takeScope(attributes, collector.builder);
   collector.builder.add({
     ...ids,
     parentSpanId: canonicalId(span.parentId, SPAN_DIGITS),

@@ -47,7 +47,9 @@ function dumpSpan(table: SpanTable, row: number): string {
     ...(table.events.get(row) ?? []).map(
       (event) => `* ${event.timeUnixNano ?? 'none'} ${event.name}${dumpAttributes(event.attributes)}`,
     ),
-  ].join(' ');
+  ]
+    .filter((part) => part !== '')
+    .join(' ');
 }
 
 function dumpAttributes(all: Attributes, except: readonly string[] = []): string {

@@ -12,16 +12,16 @@ const folder = mkdtempSync(join(tmpdir(), 'waitfall-formats-'));
 after(() => rmSync(folder, { recursive: true }));
 
 const RICH_DUMP = `\
-000000000000000053995c3f42cd8ad8/0000000000000001 < - pay @ "tick" unspecified unset [1750000000000000000, 1750000000000000000)${' '}
+000000000000000053995c3f42cd8ad8/0000000000000001 < - pay @ "tick" unspecified unset [1750000000000000000, 1750000000000000000)
 0af7651916cd43dd8448eb211c80319c/00f067aa0ba902b7 < - shop{process.pid=7, service.instance.id="shop-1"} http@1.2 "GET /buy/:id" server error(sold out) [1750000000000000001, 1750000000009000001) {big="9007199254740993n", blob={"bytes":"AAEC"}, http.route="/buy/:id", list=["ä",2], map={"inner":"日本"}, negative=-5, off=false, ratio=0.25, retry=true} state ot=th:8
 0af7651916cd43dd8448eb211c80319c/00f067aa0ba902b8 < 00f067aa0ba902b7 shop{process.pid=7, service.instance.id="shop-1"} http@1.2 "wait_for lock:stock" internal unset [1750000000000001000, 1750000000004000000) {waitfall.resource.capacity=1, waitfall.segment="lock_wait"} -> 000000000000000053995c3f42cd8ad8/00f067aa0ba902ff{waitfall.link="blocked_by"} * 1750000000000002000 deadlock check{n=1}
-0af7651916cd43dd8448eb211c80319c/ffffffffffffffff < 00f067aa0ba902b7 pay @ "charge" client ok [1750000000005000000, 1750000000008000000)${' '}
+0af7651916cd43dd8448eb211c80319c/ffffffffffffffff < 00f067aa0ba902b7 pay @ "charge" client ok [1750000000005000000, 1750000000008000000)
 `;
 
 const PLAIN_DUMP = `\
 0af7651916cd43dd8448eb211c80319c/00f067aa0ba902b7 < - shop @ "get /buy" server unset [1750000000000001000, 1750000000009001000) {http.route="/buy"}
 0af7651916cd43dd8448eb211c80319c/00f067aa0ba902b8 < 00f067aa0ba902b7 shop @ "wait_for pool:pg" internal unset [1750000000000002000, 1750000000004000000) {waitfall.resource.capacity=8, waitfall.segment="pool_wait"} * 1750000000000003000 full
-0af7651916cd43dd8448eb211c80319c/ffffffffffffffff < 00f067aa0ba902b7 pay @ "charge" client error [1750000000005000000, 1750000000008000000)${' '}
+0af7651916cd43dd8448eb211c80319c/ffffffffffffffff < 00f067aa0ba902b7 pay @ "charge" client error [1750000000005000000, 1750000000008000000)
 `;
 
 for (const [encodings, dump, what] of [
