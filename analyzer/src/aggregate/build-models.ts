@@ -21,6 +21,9 @@ const PRE_KNEE = 0.85;
 const FIT_R2 = 0.55;
 const FIT_QUEUE = 0.3;
 
+/** Completions within this factor of their median are one level. */
+const PLATEAU = 1.2;
+
 /** An instance this much above the mean is hotter by more than chance (with 3 standard errors of its count). */
 const HOT_RATIO = 1.1;
 
@@ -255,13 +258,14 @@ function serverRate(
     };
   }
   if (timeline.sampling.kind !== 'none' && inflation > 0.8) {
-    const plateau = rising
-      .filter((w) => meanWaitNs[w] > 0.5 * base)
-      .map((w) => own.completions[w] / timeline.windows[w].seconds)
-      .sort((a, b) => a - b);
-    if (plateau.length >= 2) {
+    const completed = (w: number) => own.completions[w] / timeline.windows[w].seconds;
+    const slow = rising.filter((w) => meanWaitNs[w] > 0.5 * base);
+    const plateau = median(slow.map(completed));
+    // A plateau: at the top no more is completed than in the other windows in which calls were slow.
+    const most = Math.max(...slow.slice(-2).map(completed));
+    if (slow.length >= 2 && most <= PLATEAU * plateau) {
       return {
-        saturatesAt: plateau[plateau.length >> 1] / demand.visits,
+        saturatesAt: plateau / demand.visits,
         how: 'completions stay at this rate while calls slow down',
         queueRatio,
         inflation,
@@ -353,6 +357,11 @@ function hottestInstance(
   const ratio = hot.perServer / average;
   const chance = 1 + 3 / Math.sqrt(Math.max(1, hot.holds));
   return { instance: hot.instance, ratio, alone: ratio > Math.max(HOT_RATIO, chance) };
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted.length > 0 ? sorted[sorted.length >> 1] : 0;
 }
 
 function mean(values: readonly number[]): number {

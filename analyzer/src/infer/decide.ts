@@ -13,7 +13,7 @@ const LEAST_VARIATION = 1.2;
 
 /** The status, and rules 6 to 9 where they may be applied. */
 export function decide(facts: Facts): Inference {
-  const { models, frame, requests } = facts;
+  const { models, frame, requests, activity } = facts;
   const ahead = forecast(models, frame);
   const refuse = (status: Inference['status'], because: string): Inference => ({
     status,
@@ -39,7 +39,7 @@ export function decide(facts: Facts): Inference {
   if (first === null) {
     return refuse('not-saturated', `no queue is full and growing up to ${perSecond(frame.topRate)}`);
   }
-  const knee = findKnee(first.model, first.rate, first.rule === '7a', models, frame);
+  const knee = findKnee(first.model, first.rate, first.rule === '7a', models, frame, activity, requests);
   const next = nextAfter(first.model, models);
   return {
     status: 'saturated',

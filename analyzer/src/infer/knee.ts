@@ -1,4 +1,6 @@
+import type { Activity } from '../aggregate/activity.ts';
 import type { Frame, QueueModel } from '../aggregate/queue-model.ts';
+import type { Requests } from '../aggregate/requests-types.ts';
 
 export interface Knee {
   readonly perSecond: number;
@@ -7,6 +9,7 @@ export interface Knee {
 
 /** Rule 8 thresholds. */
 const FULL = 0.95;
+const BRIM = 0.98;
 const SAMPLED_FACTOR = 0.96;
 /** A queue visited by fewer requests says nothing about the whole. */
 const LEAST_VISITS = 0.3;
@@ -25,6 +28,8 @@ export function findKnee(
   stretched: boolean,
   models: readonly QueueModel[],
   frame: Frame,
+  activity: Activity,
+  requests: Requests,
 ): Knee {
   const { windows, sampling } = frame.timeline;
   if (sampling.kind !== 'none') {
@@ -34,14 +39,21 @@ export function findKnee(
     };
   }
   if (stretched || first.kind === 'eventloop' || first.kind === 'connection') {
-    return highestThroughput(rate, models, frame) ?? { perSecond: rate, how: 'capacity / own demand' };
+    return (
+      highestThroughput(rate, models, frame, activity, requests) ?? {
+        perSecond: rate,
+        how: 'capacity / own demand',
+      }
+    );
   }
   const done: number[] = [];
   for (const w of frame.rising) {
     const u = first.utilization[w];
     const full = first.kind === 'downstream' || u === null || u > FULL;
     const completions = first.lane.completions[w];
-    if (windows[w].arrivalsPerSecond > rate && full && completions > 0 && first.visits > 0) {
+    // A queue that is busy all the time completes what it can, whatever is offered.
+    const offered = windows[w].arrivalsPerSecond > rate || (u ?? 0) > BRIM;
+    if (offered && full && completions > 0 && first.visits > 0) {
       done.push(completions / windows[w].seconds / first.visits);
     }
   }
@@ -55,26 +67,68 @@ export function findKnee(
   return { perSecond: rate, how: 'capacity / own demand' };
 }
 
-/** Mean of the two windows with the highest throughput of the slowest visited queue, never above R. */
-function highestThroughput(rate: number, models: readonly QueueModel[], frame: Frame): Knee | null {
-  const { windows } = frame.timeline;
+/** Detected windows may join several rates: throughput is then looked at in this many equal slots. */
+const SLOTS = 10;
+
+/** Mean of the two windows (slots without a plan) with the highest throughput of the slowest visited queue, never above R. */
+function highestThroughput(
+  rate: number,
+  models: readonly QueueModel[],
+  frame: Frame,
+  activity: Activity,
+  requests: Requests,
+): Knee | null {
   const visited = models.filter(
     (m) => m.visits >= LEAST_VISITS && m.kind !== 'connection' && m.kind !== 'downstream',
   );
   if (visited.length === 0) return null;
-  const done = frame.rising
-    .map((w) => {
-      const least = Math.min(...visited.map((m) => m.lane.completions[w] / windows[w].seconds / m.visits));
-      return Math.min(least, windows[w].arrivalsPerSecond);
-    })
-    .sort((a, b) => b - a)
-    .slice(0, 2);
-  const measured = mean(done);
+  const throughput =
+    frame.timeline.plan === null ? bySlot(visited, frame, activity, requests) : byWindow(visited, frame);
+  const measured = mean(throughput.sort((a, b) => b - a).slice(0, 2));
   if (measured <= 0) return null;
   return {
     perSecond: Math.min(measured, rate * 1.03),
     how: 'highest throughput reached, of the slowest visited queue',
   };
+}
+
+function byWindow(visited: readonly QueueModel[], { rising, timeline }: Frame): number[] {
+  return rising.map((w) => {
+    const { seconds, arrivalsPerSecond } = timeline.windows[w];
+    const least = Math.min(...visited.map((m) => m.lane.completions[w] / seconds / m.visits));
+    return Math.min(least, arrivalsPerSecond);
+  });
+}
+
+function bySlot(
+  visited: readonly QueueModel[],
+  { rising, pre, timeline }: Frame,
+  activity: Activity,
+  requests: Requests,
+): number[] {
+  const from = Math.min(...rising.map((w) => timeline.windows[w].startNs));
+  const to = Math.max(...rising.map((w) => timeline.windows[w].endNs));
+  const length = (to - from) / SLOTS;
+  const slotOf = (timeNs: number) => Math.floor((timeNs - from) / length);
+  const arrived = new Float64Array(SLOTS);
+  for (let i = 0; i < requests.count; i++) {
+    const slot = slotOf(requests.startNs[i]);
+    if (slot >= 0 && slot < SLOTS) arrived[slot]++;
+  }
+  const least = arrived.map((n) => n / (length / 1e9));
+  for (const model of visited) {
+    const n = pre.reduce((sum, w) => sum + timeline.windows[w].requests, 0);
+    const visits = n > 0 ? pre.reduce((sum, w) => sum + model.series.holds[w], 0) / n : 0;
+    if (visits <= 0) continue;
+    const done = new Float64Array(SLOTS);
+    const ends = model.kind === 'eventloop' ? activity.work : activity.holds;
+    for (const { queue, endNs } of ends) {
+      const slot = queue === model.queue.index ? slotOf(endNs) : -1;
+      if (slot >= 0 && slot < SLOTS) done[slot]++;
+    }
+    for (let s = 0; s < SLOTS; s++) least[s] = Math.min(least[s], done[s] / (length / 1e9) / visits);
+  }
+  return [...least];
 }
 
 function mean(values: readonly number[]): number {
