@@ -5,20 +5,27 @@ import type { Collector, Position } from './collector.ts';
 import { canonicalId, SPAN_DIGITS, TRACE_DIGITS } from './ids.ts';
 import { refuse } from './otlp-json.ts';
 import { isObject, type JsonObject, list, plainValue, safeInteger, text } from './otlp-values.ts';
-import { boundedTime, microsToNs, microsToUnixNano, toInteger } from './times.ts';
+import { decimalToBigInt } from './parse-json.ts';
+import { boundedTime, microsToNs, microsToUnixNano, timestampToUnixNano, toInteger } from './times.ts';
 
 /**
  * Jaeger's JSON as its query API, its UI and its Elasticsearch storage write it: times in microseconds, the parent
- * in `references` (or `parentSpanID`), the Resource as a process, named by `processID` or inline.
+ * in `references` (or `parentSpanID`), the Resource as a process, named by `processID` or inline. The JSON form of its
+ * gRPC model (`traceId` in base64, timestamps, `vType`) is read too.
  * https://www.jaegertracing.io/docs/latest/apis/ ; tag names as in
  * https://opentelemetry.io/docs/specs/otel/trace/sdk_exporters/jaeger/.
  */
 export function isJaegerTrace(value: JsonObject): boolean {
-  return Array.isArray(value.spans) && (value.traceID !== undefined || value.processes !== undefined);
+  if (!Array.isArray(value.spans)) return false;
+  const [first] = value.spans;
+  return (
+    value.traceID !== undefined || value.processes !== undefined || (isObject(first) && isJaegerSpan(first))
+  );
 }
 
 export function isJaegerSpan(value: JsonObject): boolean {
-  return value.traceID !== undefined && value.spanID !== undefined;
+  if (value.traceID !== undefined && value.spanID !== undefined) return true;
+  return value.operationName !== undefined && value.spanId !== undefined;
 }
 
 export function readJaegerTrace(trace: JsonObject, collector: Collector, at: Position): void {
@@ -35,12 +42,18 @@ export function readJaegerTrace(trace: JsonObject, collector: Collector, at: Pos
       resource = collector.builder.resource(resourceAttributes(process));
       resources.set(process, resource);
     }
-    readSpan(span, span.traceID ?? trace.traceID, resource, collector, at);
+    readSpan(span, traceIdOf(span) ?? trace.traceID, resource, collector, at);
   }
 }
 
 export function readJaegerSpan(span: JsonObject, collector: Collector, at: Position): void {
-  readSpan(span, span.traceID, collector.builder.resource(resourceAttributes(span.process)), collector, at);
+  readSpan(
+    span,
+    traceIdOf(span),
+    collector.builder.resource(resourceAttributes(span.process)),
+    collector,
+    at,
+  );
 }
 
 function resourceAttributes(process: unknown): Map<string, AttributeValue> {
@@ -59,12 +72,12 @@ function readSpan(
   at: Position,
 ): void {
   const name = text(span.operationName);
-  const ids = collector.ids(trace, span.spanID, name, at);
+  const ids = collector.ids(trace, spanIdOf(span), name, at);
   if (ids === null) return;
   const tags = tagsOf(span);
   const { parentSpanId, followsFrom, links } = references(span, ids.traceId);
-  const start = microsToUnixNano(span.startTime);
-  const duration = microsToNs(span.duration);
+  const start = timeOf(span.startTime);
+  const duration = durationOf(span.duration);
   const status = takeStatus(tags);
   const scope = takeScope(tags, collector.builder);
   collector.builder.add({
@@ -87,6 +100,28 @@ function readSpan(
   });
 }
 
+function traceIdOf(value: JsonObject): unknown {
+  return value.traceID ?? value.traceId;
+}
+
+function spanIdOf(value: JsonObject): unknown {
+  return value.spanID ?? value.spanId;
+}
+
+/** Microseconds, or a timestamp. */
+function timeOf(value: unknown): bigint | null {
+  return typeof value === 'string' && value.includes('T')
+    ? timestampToUnixNano(value)
+    : microsToUnixNano(value);
+}
+
+/** Microseconds, or seconds as protobuf's `Duration` is written (`0.0015s`). */
+function durationOf(value: unknown): bigint | null {
+  return typeof value === 'string' && value.endsWith('s')
+    ? decimalToBigInt(value.slice(0, -1), 9)
+    : microsToNs(value);
+}
+
 /** CHILD_OF wins over FOLLOWS_FROM wherever it stands; a reference into another trace is a link, never a parent. */
 function references(span: JsonObject, traceId: string) {
   let childOf = '';
@@ -94,12 +129,13 @@ function references(span: JsonObject, traceId: string) {
   const links: SpanLink[] = [];
   for (const reference of list(span.references)) {
     if (!isObject(reference)) continue;
-    const spanId = canonicalId(reference.spanID, SPAN_DIGITS);
-    const target = reference.traceID === undefined ? traceId : canonicalId(reference.traceID, TRACE_DIGITS);
+    const spanId = canonicalId(spanIdOf(reference), SPAN_DIGITS);
+    const target = canonicalId(traceIdOf(reference) ?? traceId, TRACE_DIGITS);
     if (spanId === '') continue;
     const inTrace = target === traceId;
-    if (inTrace && reference.refType !== 'FOLLOWS_FROM' && childOf === '') childOf = spanId;
-    else if (inTrace && reference.refType === 'FOLLOWS_FROM' && follows === '') follows = spanId;
+    const followed = reference.refType === 'FOLLOWS_FROM' || reference.refType === 1;
+    if (inTrace && !followed && childOf === '') childOf = spanId;
+    else if (inTrace && followed && follows === '') follows = spanId;
     else links.push({ traceId: target, spanId, traceState: '', attributes: new Map() });
   }
   if (childOf === '') childOf = canonicalId(span.parentSpanID, SPAN_DIGITS);
@@ -133,12 +169,28 @@ function tagValue(tag: JsonObject): AttributeValue {
     case 'string':
       return text(tag.value);
     default:
-      return plainValue(tag.value);
+      return tag.value === undefined ? modelValue(tag) : plainValue(tag.value);
+  }
+}
+
+/** The gRPC model names the type in `vType` and leaves zero values out. */
+function modelValue(tag: JsonObject): AttributeValue {
+  switch (tag.vType) {
+    case 'BOOL':
+      return tag.vBool === true;
+    case 'INT64':
+      return safeInteger(toInteger(tag.vInt64 ?? 0));
+    case 'FLOAT64':
+      return Number(tag.vFloat64 ?? 0);
+    case 'BINARY':
+      return { bytes: text(tag.vBinary) };
+    default:
+      return text(tag.vStr);
   }
 }
 
 function readLog(log: JsonObject): SpanEvent {
   const attributes = tagsOf({ tags: log.fields });
   const name = takeText(attributes, 'event');
-  return { timeUnixNano: microsToUnixNano(log.timestamp), name, attributes };
+  return { timeUnixNano: timeOf(log.timestamp), name, attributes };
 }

@@ -28,6 +28,17 @@ export function microsToNs(value: unknown): bigint | null {
   return typeof value === 'string' ? decimalToBigInt(value.trim(), 3) : null;
 }
 
+const TIMESTAMP = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/;
+
+/** @returns epoch ns of an RFC 3339 timestamp with up to nine decimals; null when the text is none. */
+export function timestampToUnixNano(value: string): bigint | null {
+  const match = TIMESTAMP.exec(value);
+  if (match === null) return null;
+  const [, seconds, decimals = '', zone] = match;
+  const ms = Date.parse(seconds + zone);
+  return Number.isNaN(ms) ? null : boundedTime(BigInt(ms) * 1_000_000n + BigInt(decimals.padEnd(9, '0')));
+}
+
 /** @returns a 64-bit integer in any of the spellings of JSON encoders, or null; fractions are cut off. */
 export function toInteger(value: unknown): bigint | null {
   switch (typeof value) {

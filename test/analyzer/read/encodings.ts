@@ -94,6 +94,12 @@ export const PLAIN_ENCODINGS: Readonly<Record<string, Buffer>> = {
   'jaeger elasticsearch answer': Buffer.from(
     JSON.stringify({ took: 1, hits: { hits: jaegerSpans('flat').map((span) => ({ _source: span })) } }),
   ),
+  'jaeger gRPC model': Buffer.from(JSON.stringify({ result: { spans: jaegerModelSpans() } })),
+  'jaeger gRPC model, a chunk a line': Buffer.from(
+    jaegerModelSpans()
+      .map((span) => JSON.stringify({ result: { spans: [span] } }))
+      .join('\n'),
+  ),
   'zipkin list': Buffer.from(JSON.stringify(zipkinSpans())),
   'zipkin list of lists': Buffer.from(JSON.stringify([zipkinSpans(), []])),
   'zipkin spans a line': Buffer.from(
@@ -187,6 +193,37 @@ function jaegerSpans(process: 'id' | 'inline' | 'flat'): Json[] {
         : { process: { serviceName: service, tags: [] } }),
     };
   });
+}
+
+function jaegerModelSpans(): Json[] {
+  const base64 = (id: unknown) => Buffer.from(id as string, 'hex').toString('base64');
+  const timestamp = (us: unknown) => {
+    const digits = String(us);
+    return `${new Date(Number(digits.slice(0, -6)) * 1000).toISOString().slice(0, 19)}.${digits.slice(-6)}Z`;
+  };
+  const model = (tag: Json) => {
+    if (tag.type === 'bool') return { key: tag.key, vType: 'BOOL', vBool: tag.value };
+    return tag.type === 'int64'
+      ? { key: tag.key, vType: 'INT64', vInt64: String(tag.value) }
+      : { key: tag.key, vStr: tag.value };
+  };
+  return jaegerSpans('inline').map((span) => ({
+    traceId: base64(span.traceID),
+    spanId: base64(span.spanID),
+    operationName: span.operationName,
+    references: (span.references as Json[]).map((reference) => ({
+      traceId: base64(reference.traceID),
+      spanId: base64(reference.spanID),
+    })),
+    startTime: timestamp(span.startTime),
+    duration: `${(span.duration as number) / 1e6}s`,
+    tags: (span.tags as Json[]).map(model),
+    logs: (span.logs as Json[]).map((log) => ({
+      timestamp: timestamp(log.timestamp),
+      fields: (log.fields as Json[]).map(model),
+    })),
+    process: span.process,
+  }));
 }
 
 function zipkinSpans(): Json[] {

@@ -102,6 +102,8 @@ test('the report can say what each input was taken for', async () => {
     'jaeger spans a line: Jaeger JSON lines',
     'jaeger elasticsearch lines: Jaeger JSON lines',
     'jaeger elasticsearch answer: Jaeger JSON',
+    'jaeger gRPC model: Jaeger JSON',
+    'jaeger gRPC model, a chunk a line: Jaeger JSON lines',
     'zipkin list: Zipkin JSON',
     'zipkin list of lists: Zipkin JSON',
     'zipkin spans a line: Zipkin JSON lines',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decimalToBigInt, parseJson } from '../../../analyzer/src/read/parse-json.ts';
-import { microsToUnixNano, toUnixNano } from '../../../analyzer/src/read/times.ts';
+import { microsToUnixNano, timestampToUnixNano, toUnixNano } from '../../../analyzer/src/read/times.ts';
 
 /** As it stands in a JSON text. */
 const NANOS: readonly (readonly [string, bigint | null])[] = [
@@ -69,4 +69,12 @@ test('decimals are shifted without rounding', () => {
   assert.equal(decimalToBigInt('1e-3', 3), 1n);
   assert.equal(decimalToBigInt('.', 0), null);
   assert.equal(decimalToBigInt('1.2.3', 0), null);
+});
+
+test('timestamps keep their nanoseconds and mind their zone', () => {
+  assert.equal(timestampToUnixNano('2025-06-15T15:06:40.000000001Z'), 1750000000000000001n);
+  assert.equal(timestampToUnixNano('2025-06-15T17:06:40.5+02:00'), 1750000000500000000n);
+  assert.equal(timestampToUnixNano('1969-12-31T23:59:59Z'), null);
+  assert.equal(timestampToUnixNano('2025-13-15T15:06:40Z'), null);
+  assert.equal(timestampToUnixNano('yesterday'), null);
 });
