@@ -8,6 +8,8 @@ export interface ReportFile {
   readonly verdict: {
     readonly status: string;
     readonly first: { readonly kind: string; readonly resource: string } | null;
+    /** Names as good as `first`, `first` included. */
+    readonly acceptable: readonly string[];
     readonly next: { readonly kind: string; readonly resource: string } | null;
     readonly kneePerSecond: number | null;
     readonly chain: readonly { readonly kind: string; readonly resource: string }[];

@@ -125,6 +125,13 @@ export async function printVerdict(run: LabRun): Promise<ReportFile | null> {
   return report;
 }
 
+/** Prints whether something holds that an undisturbed run must show. @returns false where such a run does not. */
+export function judge(run: LabRun, claim: string, holds: boolean, detail: string): boolean {
+  const mark = holds ? 'holds    ' : run.disturbed ? 'disturbed' : 'FAILS    ';
+  say(`  ${mark}  ${claim} (${detail})`);
+  return holds || run.disturbed;
+}
+
 /** A count that an experiment fixes. */
 export interface ExpectedCount {
   readonly what: string;
@@ -135,12 +142,14 @@ export interface ExpectedCount {
 
 /** Prints counts beside what they must be. @returns false where an undisturbed run has one wrong. */
 export function judgeCounts(run: LabRun, counts: readonly ExpectedCount[]): boolean {
-  let right = true;
-  for (const { what, actual, expected, tolerance } of counts) {
-    const holds = Math.abs(actual - expected) <= tolerance;
-    right &&= holds || run.disturbed;
-    const mark = holds ? 'holds    ' : run.disturbed ? 'disturbed' : 'FAILS    ';
-    say(`  ${mark}  ${what}: ${actual}, expected ${expected} ± ${tolerance}`);
-  }
-  return right;
+  return counts
+    .map(({ what, actual, expected, tolerance }) =>
+      judge(
+        run,
+        what,
+        Math.abs(actual - expected) <= tolerance,
+        `${actual}, expected ${expected} ± ${tolerance}`,
+      ),
+    )
+    .every((right) => right);
 }

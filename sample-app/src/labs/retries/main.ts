@@ -6,7 +6,7 @@
 import { duration } from '../../load/format.ts';
 import type { Children } from '../../run/children.ts';
 import { say, sayWithTime } from '../../run/command.ts';
-import { type LabLoad, type LabRun, printVerdict, runExperiment, startLabService } from '../lab.ts';
+import { judge, type LabLoad, type LabRun, printVerdict, runExperiment, startLabService } from '../lab.ts';
 import { type LabOptions, runLab } from '../options.ts';
 import { table } from '../table.ts';
 
@@ -83,22 +83,16 @@ async function lab(children: Children, { runs, short }: LabOptions): Promise<boo
     say(line);
   say('');
   const factor = amplification(pushing);
-  const amplified = factor >= AMPLIFIED;
-  say(
-    `  ${amplified ? 'holds    ' : 'FAILS    '}  retries multiply the load beyond the knee (x${factor.toFixed(2)})`,
-  );
   const report = await printVerdict(pushing);
   const first = report?.verdict.first?.resource;
-  const named = first === 'workers';
-  say(
-    `  ${named ? 'holds    ' : 'FAILS    '}  the verdict names the queue that retries feed (${first ?? 'none'})`,
-  );
   const statements = [...(report?.verdict.findings ?? []), ...(report?.verdict.evidence ?? [])];
   const retries = statements.find(({ text }) => /\bretries\b/.test(text));
-  say(
-    `  ${retries ? 'holds    ' : 'FAILS    '}  the verdict names retries (${retries?.text ?? 'not named'})`,
-  );
-  return amplified && named && retries !== undefined;
+  const judgements = [
+    judge(pushing, 'retries multiply the load beyond the knee', factor >= AMPLIFIED, `x${factor.toFixed(2)}`),
+    judge(pushing, 'the verdict names the queue that retries feed', first === 'workers', first ?? 'none'),
+    judge(pushing, 'the verdict names retries', retries !== undefined, retries?.text ?? 'not named'),
+  ];
+  return judgements.every((right) => right);
 }
 
 await runLab('Clients that send again after a timeout turn a short overload into a lasting one.', lab);

@@ -9,6 +9,7 @@ import type { Children } from '../../run/children.ts';
 import { say, sayWithTime } from '../../run/command.ts';
 import {
   type ExpectedCount,
+  judge,
   judgeCounts,
   type LabLoad,
   type LabRun,
@@ -162,8 +163,8 @@ async function lab(children: Children, { runs, short }: LabOptions): Promise<boo
     sound = judgeCounts(run, expected(run)) && sound;
     const same =
       agree(step.serverQueueNs.mean, waits.meanWaitNs) && agree(step.serverWorkNs.mean, waits.meanHoldNs);
-    say(`  ${same ? 'holds    ' : 'FAILS    '}  Server-Timing and spans agree on queue and work`);
-    sound &&= same;
+    const detail = `${duration(waits.meanWaitNs)} and ${duration(waits.meanHoldNs)} from spans`;
+    sound = judge(run, 'Server-Timing and spans agree on queue and work', same, detail) && sound;
   }
   say('');
   for (const line of table(HEADER, rows)) say(line);
@@ -178,11 +179,8 @@ async function lab(children: Children, { runs, short }: LabOptions): Promise<boo
   const ramp = await runExperiment(children, { name: 'slots-ramp', runs, load: RAMP, start }, false);
   const report = await printVerdict(ramp);
   const first = report?.verdict.first?.resource;
-  const named = first === 'http.server';
-  say(
-    `  ${named ? 'holds    ' : 'FAILS    '}  the verdict names the slots (${first ?? report?.verdict.status ?? 'no report'})`,
-  );
-  return sound && named;
+  const detail = first ?? report?.verdict.status ?? 'no report';
+  return judge(ramp, 'the verdict names the slots', first === 'http.server', detail) && sound;
 }
 
 await runLab(
