@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { get as httpGet } from 'node:http';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -64,6 +65,32 @@ for (const [name, flag] of [
     });
   }
 }
+
+test('a client that leaves is said on the server span of the official instrumentation too', async () => {
+  const service = await spawnService('required.cjs', { DATABASE_URL: url, WAITFALL_MODE: 'sdk' });
+  const blocker = new pg.Client({ connectionString: url });
+  await blocker.connect();
+  await blocker.query('BEGIN');
+  await blocker.query('UPDATE item SET sold = sold WHERE id = 3');
+  const request = httpGet(`${service.url}/items/3`);
+  request.on('error', () => {});
+  const waiting = `SELECT 1 FROM pg_stat_activity WHERE application_name = 'shop' AND wait_event_type = 'Lock'`;
+  // On a connection of its own: within a transaction PostgreSQL repeats its first answer.
+  const watcher = new pg.Client({ connectionString: url });
+  await watcher.connect();
+  const deadline = Date.now() + 30_000;
+  while ((await watcher.query(waiting)).rowCount === 0 && Date.now() < deadline) await sleep(10);
+  await watcher.end();
+  request.destroy();
+  await sleep(50);
+  await blocker.query('COMMIT');
+  await blocker.end();
+  await fetch(`${service.url}/items/1`);
+  await service.stop();
+  const roots = service.spans().filter((span) => span.kind === 2);
+  const reasons = roots.map((root) => `${root.attributes['url.path']} ${root.attributes['error.type']}`);
+  assert.deepEqual(reasons.sort(), ['/items/1 undefined', '/items/3 client_closed']);
+});
 
 test('a setting that only the SDK understands is followed', async () => {
   const service = await spawnService('required.cjs', {

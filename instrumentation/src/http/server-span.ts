@@ -14,6 +14,7 @@ import {
 import { wrapMethod } from '../core/patch.ts';
 import type { StandaloneProvider } from '../standalone/provider.ts';
 import { RecordedSpan } from '../standalone/recorded-span.ts';
+import { CLIENT_CLOSED } from './client-closed.ts';
 import { routeOf } from './route.ts';
 
 const kVisit = Symbol('waitfall.visit');
@@ -189,8 +190,7 @@ function describe({ span, request, response, finished }: Visit): void {
       span.setStatus({ code: SpanStatusCode.ERROR });
     }
   }
-  // The client left before the response was complete: not the service's failure.
-  if (!finished) attributes['error.type'] = 'client_closed';
+  if (!finished) attributes['error.type'] = CLIENT_CLOSED;
   for (const key of Object.keys(attributes)) {
     if (span.attributes[key] === undefined) span.setAttribute(key, attributes[key]!);
   }

@@ -32,6 +32,9 @@ let watchdog: NodeJS.Timeout | undefined;
 /** A slot held longer than this is said once, with its trace: mostly a `release` that was forgotten. 0: never. */
 export function setHoldWarnMs(ms: number): void {
   holdWarnMs = ms;
+  clearTimeout(watchdog);
+  watchdog = undefined;
+  if (holding.size > 0) watchHolds();
 }
 
 /** Looks from time to time while slots are held; keeps neither the process nor the loop alive. */

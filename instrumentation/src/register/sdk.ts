@@ -3,6 +3,7 @@ import { type AnySpanProcessor, WaitfallSpanProcessor } from '../core/span-proce
 import { warnOnce } from '../core/warn.ts';
 import { FanOutProcessor } from '../export/fan-out.ts';
 import { FileSpanProcessor } from '../export/file-processor.ts';
+import { markClientClosed } from '../http/client-closed.ts';
 import type { WaitfallInstrumentation } from '../instrumentation.ts';
 import { type Loaded, loadOptional } from './optional-module.ts';
 import { flushAtEnd } from './process-end.ts';
@@ -13,9 +14,13 @@ const EXPORTERS: Record<string, string> = {
   'http/json': '@opentelemetry/exporter-trace-otlp-http',
   'http/protobuf': '@opentelemetry/exporter-trace-otlp-proto',
 };
-/** Package, exported class and what it patches. */
-const OFFICIAL: readonly (readonly [string, string])[] = [
-  ['@opentelemetry/instrumentation-http', 'HttpInstrumentation'],
+/** Package, exported class and its settings. */
+const OFFICIAL: readonly (readonly [string, string, object?])[] = [
+  [
+    '@opentelemetry/instrumentation-http',
+    'HttpInstrumentation',
+    { applyCustomAttributesOnSpan: markClientClosed },
+  ],
   ['@opentelemetry/instrumentation-express', 'ExpressInstrumentation'],
   ['@opentelemetry/instrumentation-pg', 'PgInstrumentation'],
   ['@opentelemetry/instrumentation-undici', 'UndiciInstrumentation'],
@@ -72,11 +77,11 @@ function officialInstrumentations(): object[] {
     .map((name) => name.trim());
   const missing: string[] = [];
   const list: object[] = [];
-  for (const [name, exported] of OFFICIAL) {
+  for (const [name, exported, settings] of OFFICIAL) {
     if (disabled.includes(name.replace('@opentelemetry/instrumentation-', ''))) continue;
     const loaded = loadOptional(name);
     if (loaded === undefined) missing.push(name);
-    else list.push(new loaded[exported]());
+    else list.push(new loaded[exported](settings));
   }
   if (missing.length > 0)
     warnOnce('no-official', `not installed, so without their spans: ${missing.join(', ')}`);

@@ -45,10 +45,13 @@ export interface RecordingOptions {
 /** Starts an SDK that keeps spans in memory. To be called before `pg` is required. */
 export function startRecording(options: RecordingOptions = {}): Recording {
   const exporter = new InMemorySpanExporter();
-  const own = new WaitfallInstrumentation();
-  const official = new PgInstrumentation();
-  const instrumentations =
-    options.official === false ? [own] : options.first === 'waitfall' ? [own, official] : [official, own];
+  // Constructing an instrumentation patches: only what is asked for is made, in the order asked for.
+  const make = { official: () => new PgInstrumentation(), waitfall: () => new WaitfallInstrumentation() };
+  const order =
+    options.first === 'waitfall' ? (['waitfall', 'official'] as const) : (['official', 'waitfall'] as const);
+  const instrumentations = order
+    .filter((name) => name === 'waitfall' || options.official !== false)
+    .map((name) => make[name]());
   const provider = new TracerProvider({
     spanProcessors: [
       new WaitfallSpanProcessor(new SimpleSpanProcessor({ exporter }), { spans: options.spans }),
