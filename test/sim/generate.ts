@@ -1,4 +1,4 @@
-import { type Demand, demands } from './demand.ts';
+import { type Demand, demands, idleLatencyNs } from './demand.ts';
 import { constant, type Duration, exponential, lognormal, Random, scaled } from './random.ts';
 import {
   type Call,
@@ -407,6 +407,9 @@ function scaleWhere(scenario: Scenario, matches: (step: Step) => boolean, factor
   };
 }
 
+/** A step shorter than this many latencies shows the step before it. */
+const LATENCIES_PER_STEP = 12;
+
 /** Which part of the way to the knee and beyond a run covers. */
 export type Coverage = 'rising' | 'below' | 'single';
 
@@ -427,7 +430,9 @@ export function planLoad(
   );
   if (coverage === 'rising') fractions.push(0.3);
   const total = fractions.reduce((sum, f) => sum + f, 0);
-  const durationNs = Math.round((requests / (total * kneePerSecond)) * 1e9);
+  const durationNs = Math.round(
+    Math.max((requests * 1e9) / (total * kneePerSecond), LATENCIES_PER_STEP * idleLatencyNs(print.scenario)),
+  );
   const steps = fractions.map((fraction, i): LoadStep => {
     const rate = fraction * kneePerSecond;
     return {

@@ -83,7 +83,8 @@ export function sustainedRate(scenario: Scenario, options: SustainedOptions): nu
   const requests = Math.max(options.requests, Math.round(TURNOVERS * inFlight));
   if (options.collapses) return bisect(scenario, bound, requests);
   if (scenario.admission?.queue === 0) {
-    return throughputAt(scenario, LOSS_OVERLOAD * bound, requests).sustainedPerSecond;
+    const tried = LOSS_LOADS.map((f) => throughputAt(scenario, f * bound, requests).sustainedPerSecond);
+    return Math.max(...tried);
   }
   let low = 0;
   let high = { rate: Number.POSITIVE_INFINITY, sustained: Number.POSITIVE_INFINITY };
@@ -99,8 +100,11 @@ export function sustainedRate(scenario: Scenario, options: SustainedOptions): nu
   return Math.max(low, high.rate === Number.POSITIVE_INFINITY ? low : high.sustained);
 }
 
-/** A semaphore without a queue reaches its plateau only far above it: below, gaps between arrivals are lost. */
-const LOSS_OVERLOAD = 1.8;
+/**
+ * A semaphore without a queue reaches its plateau only far above it, since gaps between arrivals are lost; where
+ * something else is first, that may have collapsed by then. The best of these is the rate sustained.
+ */
+const LOSS_LOADS = [1, 1.15, 1.4, 1.8];
 const JUST_ABOVE = 1.07;
 /** A run replaces everything in flight at least this often: a small overload needs time to fill large queues. */
 const TURNOVERS = 100;

@@ -56,6 +56,12 @@ const HOPELESS = 3;
 /** A relief this close to the best (share of it, or in elasticity) is as good an answer. */
 const NEAR_SHARE = 0.5;
 const NEAR_ELASTICITY = 0.08;
+/**
+ * Where relief of no single queue helps more than this, several are full at once, and those whose own rate is this
+ * close to the lowest are as good an answer: raising only one of them moves little.
+ */
+const TIED_ELASTICITY = 0.25;
+const TIED_RATE = 1.06;
 /** A wait belongs to the chain beyond both: per visit, and as a share of the growth of the mean latency. */
 const CHAIN_NS = 1_500_000;
 const CHAIN_SHARE = 0.04;
@@ -86,11 +92,16 @@ export function reliefs(scenario: Scenario, requests: number, collapses: boolean
     .sort((a, b) => b.elasticity - a.elasticity);
 }
 
-function nearBest(ranked: readonly Relief[]): string[] {
+function nearBest(ranked: readonly Relief[], scenario: Scenario): string[] {
   const best = ranked[0].elasticity;
-  return ranked
+  const near = ranked
     .filter((r, i) => i === 0 || r.elasticity >= NEAR_SHARE * best || r.elasticity >= best - NEAR_ELASTICITY)
     .map((r) => r.queue.resource);
+  if (best >= TIED_ELASTICITY) return near;
+  const rates = demands(scenario);
+  const lowest = Math.min(...rates.map((demand) => demand.saturatesAtPerSecond));
+  const tied = rates.filter((demand) => demand.saturatesAtPerSecond <= TIED_RATE * lowest);
+  return [...new Set([...near, ...tied.map((demand) => demand.queue.resource)])];
 }
 
 /** Measures everything that is asked of a verdict. @returns the truth and the planned scenario it belongs to. */
@@ -108,7 +119,7 @@ export function measureTruth(print: Blueprint, options: TruthOptions): { truth: 
     truth: {
       kneePerSecond,
       first,
-      acceptable: nearBest(ranked),
+      acceptable: nearBest(ranked, print.scenario),
       reliefs: ranked,
       saturates,
       ...(saturates ? chainOf(scenario, first, kneePerSecond) : { chain: [], chainOptional: [] }),
@@ -168,7 +179,7 @@ function whatIfs(scenario: Scenario, first: QueueRef, requests: number, collapse
   }
   return changes.map(({ change, factor, scenario: changed }) => {
     const kneePerSecond = sustainedRate(changed, { requests, collapses });
-    const next = nearBest(reliefs(changed, requests, collapses));
+    const next = nearBest(reliefs(changed, requests, collapses), changed);
     return { change, factor, kneePerSecond, next };
   });
 }
