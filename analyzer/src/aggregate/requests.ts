@@ -133,7 +133,7 @@ export function routeOf(forest: Forest, tree: Tree): string {
 /**
  * How a request ended. First match wins:
  * 1. `waitfall.outcome` on a root that is not itself a wait;
- * 2. the root did not fail and no wait on it was aborted: success;
+ * 2. the root did not fail, its `error.type` does not say that the client left, and no wait on it was aborted: success;
  * 3. the wait that failed last and was not `acquired` says why (a retry that worked is no failure: rule 2);
  * 4. the HTTP status of the root: 429 and 503 rejected, 408 and 504 timeout, 499 aborted;
  * 5. `error.type` of the root, where it speaks of a timeout or an abort;
@@ -152,15 +152,16 @@ export function outcomeOf(forest: Forest, classes: Classes, tree: Tree): Request
   }
   const http = httpStatus(table, root);
   const failed = table.status[root] === STATUS.error || (http !== null && isFailure(http));
+  const type = String(attribute(table, root, 'error.type') ?? '');
+  const left = /client_closed|abort|cancel/i.test(type);
   const wait = lastFailedWait(forest, classes, tree);
-  if (!failed) return wait === 'aborted' && http === null ? 'aborted' : 'success';
+  if (!failed) return left || (wait === 'aborted' && http === null) ? 'aborted' : 'success';
   if (wait !== null) return wait;
   if (http === 429 || http === 503) return 'rejected';
   if (http === 408 || http === 504) return 'timeout';
   if (http === 499) return 'aborted';
-  const type = String(attribute(table, root, 'error.type') ?? '');
   if (/time[d_ ]?-?out|deadline/i.test(type)) return 'timeout';
-  if (/abort|cancel/i.test(type)) return 'aborted';
+  if (left) return 'aborted';
   return 'error';
 }
 

@@ -42,6 +42,12 @@ const OUTCOMES: [name: string, spans: TestSpan[], outcome: string][] = [
   ['a 429 under the old attribute name', [root({ 'http.status_code': 429 })], 'rejected'],
   ['a 504', [root({ 'http.response.status_code': 504 })], 'timeout'],
   ['a client that gave up', [root({ 'http.response.status_code': 499 })], 'aborted'],
+  ['a client that left before the answer', [root({ 'error.type': 'client_closed' })], 'aborted'],
+  [
+    'a client that left in the middle of the answer',
+    [root({ 'error.type': 'client_closed', 'http.response.status_code': 200 })],
+    'aborted',
+  ],
   ['error.type of a timeout', [root({ 'error.type': 'TimeoutError' }, true)], 'timeout'],
   ['error.type of an abort', [root({ 'error.type': 'AbortError' }, true)], 'aborted'],
   [
