@@ -94,7 +94,7 @@ ${EXIT_CODES}`,
     outcome.exitCode = await traceCommand(id, inputs, flags);
   });
 
-  const compare = command('compare', 'print the evidence record of one change')
+  const compare = command('compare', 'open or print the evidence record of one change')
     .argument('<before>', 'run directory (or export) before the change')
     .argument('<after>', 'run directory (or export) after it')
     .addOption(
@@ -104,6 +104,7 @@ ${EXIT_CODES}`,
       'after',
       `
 Runs with a load plan (load.json) and a manifest (manifest.json) compare best.
+Opens the terminal UI on a terminal, unless a --format is asked for.
 
 Example:
   waitfall compare runs/before runs/after --format markdown -o change.md
@@ -111,6 +112,14 @@ ${EXIT_CODES}`,
     );
   addCommonOptions(compare).action(async (before: string, after: string, own: CompareFlags) => {
     const flags = withProgramFlags(own, compare, program);
+    // A format that was asked for is printed, also on a terminal.
+    if (compare.getOptionValueSource('format') !== 'cli') {
+      const { canOpen, viewComparison } = await import('./commands/view.ts');
+      if (canOpen([before, after], flags)) {
+        outcome.exitCode = await viewComparison(before, after, flags);
+        return;
+      }
+    }
     const { compareCommand } = await import('./commands/compare.ts');
     outcome.exitCode = await compareCommand(before, after, flags);
   });

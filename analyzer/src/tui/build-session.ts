@@ -8,7 +8,7 @@ import { startUnixNano } from '../model/span-table.ts';
 import type { Report } from '../report/types.ts';
 import type { RootKind } from '../tree/types.ts';
 import { openTrace, spanDetail } from './open-trace.ts';
-import type { Session, TraceColumns } from './session.ts';
+import type { ComparedWith, Session, TraceColumns } from './session.ts';
 import { waitsOf } from './waits.ts';
 
 const KINDS: readonly RootKind[] = ['true', 'orphan', 'cycle'];
@@ -19,6 +19,7 @@ export function buildSession(
   report: Report,
   title: string,
   options: AnalyzeOptions,
+  comparison?: ComparedWith,
 ): Session {
   const order = sortTrees(
     analysis.forest,
@@ -33,6 +34,7 @@ export function buildSession(
     title,
     report,
     traces,
+    ...(comparison ? { comparison } : {}),
     trace: async (index) => openTrace(analysis, traces, order[index], index, indexOfTree),
     span: async (row) => spanDetail(analysis, row),
     waits: async (resource, limit) => waitsOf(analysis, resource, limit, indexOfTree),

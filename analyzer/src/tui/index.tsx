@@ -14,15 +14,6 @@ export interface TuiOptions extends Wishes {
 /** Leaves whatever state the terminal may be in: synchronized output, alternate screen, hidden cursor, paste mode. */
 const RESTORE = '\u001b[?2026l\u001b[?1049l\u001b[?25h\u001b[?2004l';
 
-/** @returns true when the screens can be used here: both ends are terminals and nobody reads the screen aloud. */
-export function canOpen(): boolean {
-  return (
-    process.stdin.isTTY === true &&
-    process.stdout.isTTY === true &&
-    process.env['INK_SCREEN_READER'] !== 'true'
-  );
-}
-
 /** Opens the terminal UI. @returns when the reader has quit. */
 export async function openTui(session: Session, options: TuiOptions): Promise<void> {
   const theme = detectTheme(process.env, true, options);

@@ -45,6 +45,7 @@ export async function startSession(job: Job, onProgress: (text: string) => void)
               title: answer.title,
               report: answer.report,
               traces: answer.traces,
+              ...(answer.comparison ? { comparison: answer.comparison } : {}),
               trace: (index) => ask('trace', index),
               span: (row) => ask('span', row),
               waits: (resource, limit) => ask('waits', resource, limit),

@@ -1,6 +1,7 @@
 import type { RequestGroup } from '../aggregate/types.ts';
 import type { RequestOutcome, SegmentName } from '../classify/types.ts';
 import type { WhatIf } from '../infer/types.ts';
+import type { Document } from '../report/document.ts';
 import type { Report } from '../report/types.ts';
 import type { RootKind } from '../tree/types.ts';
 
@@ -134,13 +135,24 @@ export interface Split {
   readonly group: RequestGroup;
 }
 
+/** The run before a change, beside the one that the other views show. */
+export interface ComparedWith {
+  /** Names of the two inputs. */
+  readonly before: string;
+  readonly after: string;
+  readonly report: Report;
+  readonly conclusion: string;
+  /** The evidence record of the change. */
+  readonly record: Document;
+}
+
 /** What the screens ask for. The analysis lives in a worker; only what a screen shows crosses over. */
 export interface Session {
   readonly title: string;
   readonly report: Report;
   readonly traces: TraceColumns;
-  /** Lines of the comparison of two inputs; absent with one. */
-  readonly comparison?: readonly string[];
+  /** The run before the change, when this one is compared with it; absent with one input. */
+  readonly comparison?: ComparedWith;
   /** Opens a trace by its index. */
   trace(index: number): Promise<TraceDetail>;
   span(row: number): Promise<SpanDetail>;

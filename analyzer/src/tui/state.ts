@@ -68,7 +68,7 @@ export function frameOf(view: View, set: Partial<Frame> = {}): Frame {
 /** @returns the state a session starts in: the verdict, and the step around the knee. */
 export function initialState(session: Session): UiState {
   return {
-    stack: [frameOf('verdict')],
+    stack: [frameOf(session.comparison ? 'compare' : 'verdict')],
     kept: {},
     prompt: null,
     step: kneeStep(session),

@@ -1,11 +1,13 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { loadRules } from '../classify/rules.ts';
-import { type AnalyzeOptions, analyze } from '../infer/analysis.ts';
+import { type Analysis, type AnalyzeOptions, analyze } from '../infer/analysis.ts';
+import { compareRuns } from '../infer/compare/index.ts';
 import { type ReadProgress, readInputs } from '../read/index.ts';
 import { type BuildOptions, buildReport } from '../report/build.ts';
+import { layOutComparison } from '../report/compare.ts';
 import { bytes, count } from '../report/units.ts';
 import { buildSession } from './build-session.ts';
-import type { Session } from './session.ts';
+import type { ComparedWith, Session } from './session.ts';
 
 /** What the worker is started with. */
 export interface Job {
@@ -16,7 +18,13 @@ export interface Job {
   /** Text of the rules file, if any; already checked. */
   readonly rulesYaml: string | null;
   readonly build: BuildOptions;
+  /** Manifest of the run directory, if any: it fixes more than the one in the load plan. */
+  readonly manifest: Manifest;
+  /** The run to compare with. */
+  readonly before?: { readonly path: string; readonly manifest: Manifest };
 }
+
+type Manifest = Readonly<Record<string, unknown>> | null;
 
 /** A question of the screens, answered by {@link Answer} with the same id. */
 export interface Question {
@@ -32,6 +40,7 @@ export type Answer =
       readonly title: string;
       readonly report: Session['report'];
       readonly traces: Session['traces'];
+      readonly comparison?: ComparedWith;
     }
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'value'; readonly id: number; readonly value: unknown }
@@ -52,9 +61,39 @@ export function progressText({ bytes: done, totalBytes, spans }: ReadProgress): 
 /** Reads and analyses in a thread of its own, so that keys are answered meanwhile; then answers the screens. */
 async function run(job: Job, port: NonNullable<typeof parentPort>): Promise<void> {
   const say = (answer: Answer): void => port.postMessage(answer);
+  const analysis = await analyzeRun(job.paths, job.manifest, job, say);
+  const report = buildReport(analysis, job.build);
+  const comparison = job.before && (await compareWith(job.before, analysis, job, say));
+  const session = buildSession(analysis, report, job.title, optionsOf(job), comparison);
+  say({
+    kind: 'ready',
+    title: session.title,
+    report: session.report,
+    traces: session.traces,
+    ...(comparison ? { comparison } : {}),
+  });
+  port.on('message', ({ id, method, args }: Question) => {
+    (session[method] as (...args: readonly unknown[]) => Promise<unknown>)(...args).then(
+      (value) => say({ kind: 'value', id, value }),
+      (error: unknown) =>
+        say({ kind: 'error', id, message: error instanceof Error ? error.message : String(error) }),
+    );
+  });
+}
+
+function optionsOf({ analyze: options, rulesYaml }: Job): AnalyzeOptions {
+  return rulesYaml === null ? options : { ...options, rules: loadRules(rulesYaml) };
+}
+
+async function analyzeRun(
+  paths: readonly string[],
+  manifest: Manifest,
+  job: Job,
+  say: (answer: Answer) => void,
+): Promise<Analysis> {
   say({ kind: 'progress', text: 'reading' });
   let told = 0;
-  const input = await readInputs(job.paths, {
+  const input = await readInputs(paths, {
     onProgress: (progress) => {
       const now = performance.now();
       if (now - told < PROGRESS_EVERY_MS) return;
@@ -63,17 +102,28 @@ async function run(job: Job, port: NonNullable<typeof parentPort>): Promise<void
     },
   });
   say({ kind: 'progress', text: `analysing ${count(input.table.length)} spans` });
-  const options = job.rulesYaml === null ? job.analyze : { ...job.analyze, rules: loadRules(job.rulesYaml) };
-  const analysis = analyze(input, options);
-  const session = buildSession(analysis, buildReport(analysis, job.build), job.title, options);
-  say({ kind: 'ready', title: session.title, report: session.report, traces: session.traces });
-  port.on('message', ({ id, method, args }: Question) => {
-    (session[method] as (...args: readonly unknown[]) => Promise<unknown>)(...args).then(
-      (value) => say({ kind: 'value', id, value }),
-      (error: unknown) =>
-        say({ kind: 'error', id, message: error instanceof Error ? error.message : String(error) }),
-    );
-  });
+  const analysis = analyze(input, optionsOf(job));
+  return manifest === null || analysis.plan === null
+    ? analysis
+    : { ...analysis, plan: { ...analysis.plan, manifest } };
+}
+
+/** Reads the run before the change and keeps of it only what is shown. */
+async function compareWith(
+  { path, manifest }: NonNullable<Job['before']>,
+  after: Analysis,
+  job: Job,
+  say: (answer: Answer) => void,
+): Promise<ComparedWith> {
+  const before = await analyzeRun([path], manifest, job, say);
+  const record = compareRuns(before, after);
+  const names = { before: path, after: job.paths[0] };
+  return {
+    ...names,
+    report: buildReport(before, job.build),
+    conclusion: record.conclusion,
+    record: layOutComparison(record, names),
+  };
 }
 
 if (parentPort) {

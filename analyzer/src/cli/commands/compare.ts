@@ -40,9 +40,16 @@ export async function compareCommand(before: string, after: string, flags: Compa
 
 /** The manifest of a run directory fixes more than the one in its load plan: the service and the machine too. */
 function withManifest(analysis: Analysis, path: string): Analysis {
-  if (analysis.plan === null || !existsSync(path) || !statSync(path).isDirectory()) return analysis;
+  const manifest = manifestOf(path);
+  if (analysis.plan === null || manifest === null) return analysis;
+  return { ...analysis, plan: { ...analysis.plan, manifest } };
+}
+
+/** @returns the manifest of a run directory; null where there is none. */
+export function manifestOf(path: string): Record<string, unknown> | null {
+  if (!existsSync(path) || !statSync(path).isDirectory()) return null;
   const file = join(path, 'manifest.json');
-  if (!existsSync(file)) return analysis;
+  if (!existsSync(file)) return null;
   let manifest: unknown;
   try {
     manifest = JSON.parse(readFileSync(file, 'utf8'));
@@ -52,5 +59,5 @@ function withManifest(analysis: Analysis, path: string): Analysis {
   if (manifest === null || typeof manifest !== 'object' || Array.isArray(manifest)) {
     throw errors.badFile(file, 'a manifest is a JSON object');
   }
-  return { ...analysis, plan: { ...analysis.plan, manifest: manifest as Record<string, unknown> } };
+  return manifest as Record<string, unknown>;
 }

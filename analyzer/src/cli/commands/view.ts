@@ -1,36 +1,64 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
+import type { Job } from '../../tui/worker.ts';
 import { EXIT } from '../errors.ts';
 import { checkPaths } from '../load.ts';
 import { analyzeOptions, buildOptions, type CommonFlags, rulesOf } from '../options.ts';
 import { Progress } from '../output.ts';
-import { reportCommand } from './report.ts';
 
 /** `waitfall [inputs…]`: the terminal UI on a terminal, the text report elsewhere. @returns the exit code. */
 export async function viewCommand(inputs: readonly string[], flags: CommonFlags): Promise<number> {
-  const text = (): Promise<number> => reportCommand(inputs, { ...flags, format: 'text' });
-  if (process.stdin.isTTY !== true || process.stdout.isTTY !== true || flags.output !== undefined)
-    return text();
-  if (process.env['INK_SCREEN_READER'] === 'true' || inputs.length === 0 || inputs.includes('-'))
-    return text();
+  const text = async (): Promise<number> => {
+    const { reportCommand } = await import('./report.ts');
+    return reportCommand(inputs, { ...flags, format: 'text' });
+  };
+  if (!canOpen(inputs, flags)) return text();
   checkPaths(inputs);
+  const job = { ...(await jobOf(inputs, flags)), manifest: null, title: titleOf(inputs) };
+  return (await open(job, `waitfall ${inputs.map(quoted).join(' ')}`, flags)) ?? text();
+}
+
+/** `waitfall compare BEFORE AFTER` on a terminal: the run after the change, beside the one before. @returns the exit code. */
+export async function viewComparison(before: string, after: string, flags: CommonFlags): Promise<number> {
+  checkPaths([before, after]);
+  const { compareCommand, manifestOf } = await import('./compare.ts');
+  const job: Job = {
+    ...(await jobOf([after], flags)),
+    title: titleOf([after]),
+    manifest: manifestOf(after),
+    before: { path: before, manifest: manifestOf(before) },
+  };
+  const command = `waitfall compare ${quoted(before)} ${quoted(after)}`;
+  return (await open(job, command, flags)) ?? compareCommand(before, after, { ...flags, format: 'text' });
+}
+
+/** @returns true when the screens can be used: both ends are terminals, nothing is piped in, nobody reads them aloud. */
+export function canOpen(inputs: readonly string[], flags: CommonFlags): boolean {
+  if (process.stdin.isTTY !== true || process.stdout.isTTY !== true || flags.output !== undefined)
+    return false;
+  return process.env['INK_SCREEN_READER'] !== 'true' && inputs.length > 0 && !inputs.includes('-');
+}
+
+async function jobOf(
+  paths: readonly string[],
+  flags: CommonFlags,
+): Promise<Omit<Job, 'title' | 'manifest' | 'before'>> {
   const options = analyzeOptions(flags);
+  // Read here for its faults: the worker cannot name them as well.
   await rulesOf(flags);
-  // Ink, React and the screens load while the worker reads.
+  const rulesYaml = flags.rules === undefined ? null : readFileSync(flags.rules, 'utf8');
+  return { paths, analyze: options, build: buildOptions(flags), rulesYaml };
+}
+
+/** @returns the exit code; undefined where the input has no trace to show. */
+async function open(job: Job, command: string, flags: CommonFlags): Promise<number | undefined> {
   const { startSession } = await import('../../tui/remote-session.ts');
   const progress = new Progress();
-  const rulesYaml = flags.rules === undefined ? null : readFileSync(flags.rules, 'utf8');
-  const job = {
-    paths: inputs,
-    title: titleOf(inputs),
-    analyze: options,
-    build: buildOptions(flags),
-    rulesYaml,
-  };
   const started = startSession(job, (line) => progress.say(line));
   const light = import('../../tui/background.ts').then(({ askBackground }) =>
     askBackground(process.stdin, process.stdout),
   );
+  // Ink, React and the screens load while the worker reads.
   const [{ session, close }, { openTui }, background] = await Promise.all([
     started,
     import('../../tui/index.tsx'),
@@ -38,9 +66,9 @@ export async function viewCommand(inputs: readonly string[], flags: CommonFlags)
   ]);
   progress.clear();
   try {
-    if (session.traces.count === 0) return await text();
+    if (session.traces.count === 0 || session.comparison?.report.input.traces === 0) return undefined;
     await openTui(session, {
-      command: `waitfall ${inputs.map(quoted).join(' ')}`,
+      command,
       ...(flags.color ? {} : { color: false }),
       ...(flags.ascii ? { ascii: true } : {}),
       ...(background === undefined ? {} : { light: background }),
