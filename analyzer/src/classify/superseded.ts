@@ -30,7 +30,8 @@ export function supersededRows(
   }
   if (candidates.length === 0) return new Set();
   for (let row = 0; row < table.length; row++) {
-    if (isPlaced(row) && parent[row] >= 0 && stated(row) >= 0) watched.get(parent[row])?.push(row);
+    const siblings = watched.get(parent[row]);
+    if (siblings !== undefined && isPlaced(row) && stated(row) >= 0) siblings.push(row);
   }
   const measures = (wait: number, row: number): boolean =>
     stated(wait) === known(row) &&
