@@ -4,12 +4,12 @@
  *
  *   npm run lab:bulkheads [-- --short]
  */
-import { waitfall } from '../../run/analyzer.ts';
 import type { Children } from '../../run/children.ts';
 import { say, sayWithTime } from '../../run/command.ts';
 import { judge, type LabRun, printVerdict, runExperiment, startLabService } from '../lab.ts';
 import { type LabOptions, runLab } from '../options.ts';
 import { compareBulkheads } from './matrix.ts';
+import { trySizes } from './sizes.ts';
 import { slowDownstream } from './slow-downstream.ts';
 
 /** The nested pools: 100 slots of the service feed a semaphore of 20 around a call of 100 ms, which can do 200/s. */
@@ -18,10 +18,6 @@ const INNER = 20;
 const CALL_MS = 100;
 const RATES = [80, 120, 160, 200, 240];
 const STEP_SECONDS = 2.5;
-
-/** What the size is asked for: this rate with this mean wait at most. */
-const WANTED_RATE = 300;
-const WANTED_WAIT_MS = 5;
 
 async function nestedPools(children: Children, downstream: string, runs: string): Promise<LabRun> {
   const args = [downstream, 'semaphore', String(INNER), '1000', String(OUTER)];
@@ -78,16 +74,10 @@ async function lab(children: Children, { runs, short }: LabOptions): Promise<boo
     detail,
   );
   say('');
-  sayWithTime(`sizes for ${WANTED_RATE}/s with a mean wait of ${WANTED_WAIT_MS} ms`);
-  const size = await waitfall([
-    'size',
-    nested.directory,
-    '--rate',
-    String(WANTED_RATE),
-    '--wait',
-    `${WANTED_WAIT_MS}ms`,
-  ]);
-  say(size.output);
+  if (!short) {
+    sayWithTime('how large the inner bulkhead must be');
+    await trySizes(children, downstream, runs, nested.directory, CALL_MS);
+  }
   return sound && named;
 }
 
