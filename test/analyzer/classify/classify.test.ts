@@ -149,6 +149,20 @@ test('a stated wait beside it supersedes only the acquisition it overlaps, in th
   });
 });
 
+test('thousands of acquisitions beside thousands of stated waits are told apart in reasonable time', () => {
+  const count = 20_000;
+  const wait = { 'waitfall.segment': 'pool_wait', 'waitfall.resource': 'pg-pool:a' };
+  const spans = Array.from({ length: count }, (_, i): TestSpan[] => [
+    child(`a${i}`, { name: 'pg-pool.connect', kind: 'client', start: 10 * i, end: 10 * i + 5 }),
+    // Every other one is measured.
+    child(`b${i}`, { start: 20 * i + 2, end: 20 * i + 2, attributes: wait }),
+  ]).flat();
+  const table = tableOf([{ ...root, end: 1e6 }, ...spans]);
+  const { segment } = classify(table, repairTrees(table));
+  const counts = [...segment].filter((index) => SEGMENTS[index] === 'pool_wait').length;
+  assert.equal(counts, count + count / 2);
+});
+
 test('a client span names the server it calls: address and port, address, older names, peer service', () => {
   const peers: TestSpan['attributes'][] = [
     { 'server.address': 'db', 'server.port': 5432 },
