@@ -57,6 +57,17 @@ export class SpanTableBuilder {
     };
   }
 
+  /**
+   * Makes room for more rows and attribute values at once. Memory that is never written to costs nothing, growing by
+   * and by costs copies.
+   */
+  reserve(rows: number, values: number): void {
+    if (this.#length + rows > this.#capacity) this.#grow(this.#length + rows);
+    if (this.#values + values > this.#attributeData.length) {
+      this.#attributeData = grown(this.#attributeData, new Uint32Array(this.#values + values));
+    }
+  }
+
   /** Rows so far. */
   get length(): number {
     return this.#length;
@@ -143,7 +154,7 @@ export class SpanTableBuilder {
    * attributes and closes it; a row not closed does not exist.
    */
   open(): number {
-    if (this.#length === this.#capacity) this.#grow();
+    if (this.#length === this.#capacity) this.#grow(grownLength(this.#capacity));
     this.#values = this.#attributeOffset[this.#length];
     this.#pending = 0;
     return this.#length;
@@ -255,8 +266,7 @@ export class SpanTableBuilder {
     this.#attributeData[at] = data;
   }
 
-  #grow(): void {
-    const length = grownLength(this.#capacity);
+  #grow(length: number): void {
     this.#capacity = length;
     for (const name of U32_COLUMNS) this.columns[name] = grown(this.columns[name], new Uint32Array(length));
     for (const name of U8_COLUMNS) this.columns[name] = grown(this.columns[name], new Uint8Array(length));

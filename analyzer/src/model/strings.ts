@@ -21,10 +21,11 @@ interface Chunk {
 export class StringPool {
   readonly #chunks: Chunk[] = [newChunk(FIRST_CHUNK_BYTES)];
   #used = 0;
-  /** Where a text begins: chunk number in the upper bits, position in the lower; for long ones position 0. */
-  #start = new Uint32Array(1024);
-  #length = new Uint32Array(1024);
-  #hash = new Int32Array(1024);
+  /**
+   * Three numbers a text, side by side for the processor's cache: hash, length, and where it begins (chunk number in
+   * the upper bits, position in the lower).
+   */
+  #meta = new Int32Array(1024 * 3);
   #size = 1;
   /** Open addressing over ids; 0 is free. */
   #slots = new Uint32Array(4096);
@@ -53,7 +54,7 @@ export class StringPool {
     const mask = this.#slots.length - 1;
     let slot = hash & mask;
     for (let id = this.#slots[slot]; id !== 0; id = this.#slots[slot]) {
-      if (this.#hash[id] === hash && this.#equals(id, bytes, view, from, end)) return id;
+      if (this.#equals(id, hash, bytes, view, from, end)) return id;
       slot = (slot + 1) & mask;
     }
     return this.#add(bytes, from, end, hash, slot);
@@ -68,7 +69,7 @@ export class StringPool {
     const mask = this.#slots.length - 1;
     for (let slot = hash & mask; this.#slots[slot] !== 0; slot = (slot + 1) & mask) {
       const id = this.#slots[slot];
-      if (this.#hash[id] === hash && this.#equals(id, bytes, view, 0, end)) return id;
+      if (this.#equals(id, hash, bytes, view, 0, end)) return id;
     }
     return -1;
   }
@@ -77,9 +78,13 @@ export class StringPool {
   text(id: number): string {
     const known = this.#texts[id];
     if (known !== undefined) return known;
-    const { bytes } = this.#chunks[this.#start[id] >>> CHUNK_BITS];
-    const from = this.#start[id] & (CHUNK_BYTES - 1);
-    const text = bytes.toString('utf8', from, from + this.#length[id]);
+    const start = this.#meta[id * 3 + 2];
+    const from = start & (CHUNK_BYTES - 1);
+    const text = this.#chunks[start >>> CHUNK_BITS].bytes.toString(
+      'utf8',
+      from,
+      from + this.#meta[id * 3 + 1],
+    );
     this.#texts[id] = text;
     return text;
   }
@@ -93,11 +98,12 @@ export class StringPool {
     return this.#scratch.bytes.write(text, 'utf8');
   }
 
-  #equals(id: number, bytes: Uint8Array, view: DataView, from: number, end: number): boolean {
+  #equals(id: number, hash: number, bytes: Uint8Array, view: DataView, from: number, end: number): boolean {
     const length = end - from;
-    if (this.#length[id] !== length) return false;
-    const chunk = this.#chunks[this.#start[id] >>> CHUNK_BITS];
-    const at = this.#start[id] & (CHUNK_BYTES - 1);
+    if (this.#meta[id * 3] !== hash || this.#meta[id * 3 + 1] !== length) return false;
+    const start = this.#meta[id * 3 + 2];
+    const chunk = this.#chunks[start >>> CHUNK_BITS];
+    const at = start & (CHUNK_BYTES - 1);
     let i = 0;
     for (; i + 4 <= length; i += 4) {
       if (chunk.view.getInt32(at + i, true) !== view.getInt32(from + i, true)) return false;
@@ -116,36 +122,29 @@ export class StringPool {
     }
     const id = this.#size++;
     this.#texts.push(undefined);
-    if (id === this.#hash.length) this.#growColumns();
+    if (id * 3 === this.#meta.length) this.#growMeta();
     const chunk = this.#chunks.length - 1;
     this.#chunks[chunk].bytes.set(bytes.subarray(from, end), this.#used);
-    this.#start[id] = chunk * CHUNK_BYTES + this.#used;
-    this.#length[id] = length;
-    this.#hash[id] = hash;
+    this.#meta[id * 3] = hash;
+    this.#meta[id * 3 + 1] = length;
+    this.#meta[id * 3 + 2] = (chunk << CHUNK_BITS) | this.#used;
     this.#used += length;
     this.#slots[slot] = id;
     if (id * 2 > this.#slots.length) this.#rehash();
     return id;
   }
 
-  #growColumns(): void {
-    const bigger = this.#hash.length * 2;
-    const start = new Uint32Array(bigger);
-    const length = new Uint32Array(bigger);
-    const hash = new Int32Array(bigger);
-    start.set(this.#start);
-    length.set(this.#length);
-    hash.set(this.#hash);
-    this.#start = start;
-    this.#length = length;
-    this.#hash = hash;
+  #growMeta(): void {
+    const larger = new Int32Array(this.#meta.length * 2);
+    larger.set(this.#meta);
+    this.#meta = larger;
   }
 
   #rehash(): void {
     const slots = new Uint32Array(this.#slots.length * 2);
     const mask = slots.length - 1;
     for (let id = 1; id < this.#size; id++) {
-      let slot = this.#hash[id] & mask;
+      let slot = this.#meta[id * 3] & mask;
       while (slots[slot] !== 0) slot = (slot + 1) & mask;
       slots[slot] = id;
     }

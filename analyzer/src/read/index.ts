@@ -101,6 +101,7 @@ async function readFile(
       ({ head, source } = await peek(content, HEAD_BYTES));
     }
     blocks.reuse = layers.length === 0 && startsJson(head);
+    if (layers.length === 0 && path !== '-') reserve(path, collector);
     const result = await readContent(head, source, collector, torn);
     const content = result?.format ?? unreadable(head, collector);
     const format = [content, ...layers.reverse()].join(', ');
@@ -115,6 +116,19 @@ async function readFile(
     // Readers that gave up in the middle leave the source suspended, with its file open.
     await raw.return(undefined);
   }
+}
+
+/** Bytes of JSON or protobuf of a usual span, and of one of its attributes. */
+const SPAN_BYTES = 800;
+const ATTRIBUTE_BYTES = 80;
+/** Nothing is reserved for smaller files, and not more than for this many bytes. */
+const RESERVE_FROM = 16 << 20;
+const RESERVE_UP_TO = 4 * 2 ** 30;
+
+function reserve(path: string, collector: Collector): void {
+  const bytes = Math.min(statSync(path).size, RESERVE_UP_TO);
+  if (bytes < RESERVE_FROM) return;
+  collector.builder.reserve(Math.ceil(bytes / SPAN_BYTES), Math.ceil(bytes / ATTRIBUTE_BYTES));
 }
 
 function unreadable(head: Buffer, collector: Collector): string {

@@ -35,6 +35,7 @@ const DECIMAL = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;
  * or has more than 60 digits.
  */
 export function decimalToBigInt(text: string, shift: number): bigint | null {
+  if (shift === 0 && isDigits(text)) return BigInt(text);
   const match = DECIMAL.exec(text);
   if (!match) return null;
   const [, sign, whole, fraction = '', exponent = '0'] = match;
@@ -45,4 +46,14 @@ export function decimalToBigInt(text: string, shift: number): bigint | null {
   const magnitude =
     places >= 0 ? BigInt(digits + '0'.repeat(places)) : BigInt(digits.slice(0, places) || '0');
   return sign === '-' ? -magnitude : magnitude;
+}
+
+/** The usual case, without a regular expression: those are compiled again after every few garbage collections. */
+function isDigits(text: string): boolean {
+  if (text.length === 0 || text.length > 20) return false;
+  for (let i = 0; i < text.length; i++) {
+    const digit = text.charCodeAt(i) - 0x30;
+    if (digit < 0 || digit > 9) return false;
+  }
+  return true;
 }
