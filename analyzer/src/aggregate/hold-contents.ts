@@ -73,10 +73,12 @@ function addTogether(
   windows: number,
   series: readonly Series[],
 ): void {
-  for (const [i, a] of holds.entries()) {
-    for (const b of holds.slice(i + 1)) {
+  const byStart = [...holds].sort((a, b) => a.startNs - b.startNs);
+  for (const [i, a] of byStart.entries()) {
+    for (let j = i + 1; j < byStart.length && byStart[j].startNs < a.endNs; j++) {
+      const b = byStart[j];
       if (a.queue === b.queue) continue;
-      const ns = Math.min(a.endNs, b.endNs) - Math.max(a.startNs, b.startNs);
+      const ns = Math.min(a.endNs, b.endNs) - b.startNs;
       if (ns <= 0) continue;
       addTo(series[a.queue].togetherNs, b.queue, w, ns * weight, windows);
       addTo(series[b.queue].togetherNs, a.queue, w, ns * weight, windows);
@@ -126,6 +128,18 @@ function labelled(
   return out;
 }
 
+/** @returns the index of the first of ordered, disjoint pieces that ends after a time. */
+function firstEndingAfter(pieces: readonly Piece[], time: number): number {
+  let low = 0;
+  let high = pieces.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (pieces[middle].end > time) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
 function addOne(
   hold: Hold,
   pieces: readonly Labelled[],
@@ -146,7 +160,8 @@ function addOne(
   /** Index of a call or connection wait to the ns of it inside this hold. */
   const callNs = new Map<number, number>();
   const connectNs = new Map<number, number>();
-  for (const piece of pieces) {
+  for (let i = firstEndingAfter(pieces, from); i < pieces.length && pieces[i].start < to; i++) {
+    const piece = pieces[i];
     const ns = Math.min(piece.end, to) - Math.max(piece.start, from);
     if (ns <= 0) continue;
     addContent(own, piece, ns * weight, forest, series);

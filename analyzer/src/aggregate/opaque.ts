@@ -82,14 +82,15 @@ export function measureOpaque(
 }
 
 /** An operation needs this many calls for its mean; with fewer, calls that found others in flight count too. */
-const ENOUGH_CALLS = 20;
+const ENOUGH_CALLS = 30;
+const QUEUED_ERRORS = 2.2;
 /** Demand that grew with time by at least this share over the run, and beyond chance, is drift, not queueing. */
 const DRIFT = 0.12;
 const DRIFT_ERRORS = 3.5;
 
 /**
- * Cost by (server, operation): mean over calls of the low windows, of those that found the server idle where there are
- * enough (else the ones with the fewest others in flight: even at low load some calls queue). An operation not seen
+ * Cost by (server, operation): mean over calls of the low windows; only of those that found the fewest others in flight
+ * where these are faster beyond chance (even at low load some calls queue). An operation not seen
  * there costs what the call took. Where calls to an idle server got slower over the run, the cost drifts with time.
  */
 function callBaselines(
@@ -112,15 +113,16 @@ function callBaselines(
   for (const [key, members] of byOperation) {
     const early = members.filter((i) => low.has(requests.window[calls[i].request]));
     if (early.length === 0) continue;
+    const all = meanCost(early, calls, requests);
     const limit = timeline.sampling.kind === 'none' ? fewestAhead(early, ahead) : Number.POSITIVE_INFINITY;
-    let ns = 0;
-    let weight = 0;
-    for (const i of early) {
-      if (ahead[i] > limit) continue;
-      ns += calls[i].durationNs * requests.weight[calls[i].request];
-      weight += requests.weight[calls[i].request];
-    }
-    base.set(key, { ns: ns / weight, limit });
+    const few = meanCost(
+      early.filter((i) => ahead[i] <= limit),
+      calls,
+      requests,
+    );
+    // Few calls scatter: they count only where they are faster beyond chance.
+    const queued = all.ns - few.ns > QUEUED_ERRORS * few.error;
+    base.set(key, queued ? { ns: few.ns, limit } : { ns: all.ns, limit: Number.POSITIVE_INFINITY });
   }
   const drift =
     timeline.sampling.kind === 'none' ? drifts(calls, ahead, requests, base) : new Map<number, Drift>();
@@ -130,6 +132,25 @@ function callBaselines(
     const slope = drift.get(call.queue);
     return slope ? entry.ns * Math.max(0.1, 1 + slope.perNs * (call.startNs - slope.fromNs)) : entry.ns;
   });
+}
+
+function meanCost(
+  members: readonly number[],
+  calls: readonly Call[],
+  requests: Requests,
+): { ns: number; error: number } {
+  let sum = 0;
+  let squares = 0;
+  let weights = 0;
+  for (const i of members) {
+    const weight = requests.weight[calls[i].request];
+    sum += calls[i].durationNs * weight;
+    squares += calls[i].durationNs ** 2 * weight;
+    weights += weight;
+  }
+  const ns = sum / weights;
+  const variance = Math.max(0, squares / weights - ns * ns);
+  return { ns, error: Math.sqrt(variance / members.length) };
 }
 
 /** Least number of others in flight with which enough calls remain. */
