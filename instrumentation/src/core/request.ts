@@ -1,10 +1,11 @@
-import { type HrTime, ROOT_CONTEXT, trace } from '@opentelemetry/api';
+import { type HrTime, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import {
   ATTR_DROPPED_COUNT,
   ATTR_DROPPED_NS,
   ATTR_EVENTLOOP_UTILIZATION,
   ATTR_SERVER_RECEIVED_UNIX_NANO,
   RESOURCE_EVENT_LOOP,
+  SCOPE_NAME,
   timeAttribute,
 } from '../conventions.ts';
 import { now } from './clock.ts';
@@ -18,6 +19,14 @@ import { endWork, enterWork } from './work.ts';
 
 /** Shorter waits at the entry are the loop's own bookkeeping. */
 const MIN_ENTRY_WAIT_MS = 0.2;
+
+/** Whose SERVER spans begin in the first callback of a request, on every instrumented server. */
+const ENTRY_SCOPES = new Set([SCOPE_NAME, '@opentelemetry/instrumentation-http']);
+
+/** @returns whether a root span begins in an I/O callback of its request: only there the loop's wait is known. */
+export function isRequestEntry(span: StartedSpan): boolean {
+  return span.kind === SpanKind.SERVER && ENTRY_SCOPES.has(span.instrumentationScope?.name ?? '');
+}
 
 /**
  * A request's first callback runs: what it had provably waited for the event loop before becomes the first

@@ -1,10 +1,10 @@
-import { type Context, type HrTime, SpanKind, trace } from '@opentelemetry/api';
+import { type Context, type HrTime, trace } from '@opentelemetry/api';
 import { SCOPE_NAME } from '../conventions.ts';
 import { now } from './clock.ts';
 import { type LazySink, setLazySink } from './emit.ts';
 import { type FinishedSpan, LazySpan, type SpanOrigin } from './lazy-span.ts';
 import { loopIdleMs } from './loop-clock.ts';
-import { beginRequest, endRoot } from './request.ts';
+import { beginRequest, endRoot, isRequestEntry } from './request.ts';
 import { RootRecord, rootOfSpan, setRoot } from './root.ts';
 import { flushBeforeShutdown } from './shutdown.ts';
 import { endWithResponse } from './span-end.ts';
@@ -108,7 +108,7 @@ export class WaitfallSpanProcessor implements AnySpanProcessor, LazySink {
     }
     if (this.#preciseClock && isFlooredNow(span.startTime)) {
       span.startTime = root.anchor.toHrTime(atMs);
-      if (isRoot && span.kind === SpanKind.SERVER) beginRequest(span, root, atMs);
+      if (isRoot && isRequestEntry(span)) beginRequest(span, root, atMs);
     }
     noteStarted(span);
   }

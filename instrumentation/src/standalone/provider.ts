@@ -18,7 +18,7 @@ import { now } from '../core/clock.ts';
 import { type LazySink, setLazySink } from '../core/emit.ts';
 import { type FinishedSpan, LazySpan, newSpanId, type SpanOrigin } from '../core/lazy-span.ts';
 import { loopIdleMs } from '../core/loop-clock.ts';
-import { beginRequest, endRoot } from '../core/request.ts';
+import { beginRequest, endRoot, isRequestEntry } from '../core/request.ts';
 import { RootRecord, rootOfSpan, setRoot } from '../core/root.ts';
 import { flushBeforeShutdown } from '../core/shutdown.ts';
 import { noteStarted, type StartedSpan } from '../core/started-span.ts';
@@ -102,10 +102,11 @@ export class StandaloneProvider implements TracerProvider, LazySink {
         : toHrTime(options.startTime, span.root);
     setRoot(span, span.root, atMs);
     if (options.attributes !== undefined) span.setAttributes(options.attributes as Attributes);
-    if (inherited === undefined && span.kind === SpanKind.SERVER && options.startTime === undefined) {
-      beginRequest(span as unknown as StartedSpan, span.root, atMs);
+    const started = span as unknown as StartedSpan;
+    if (inherited === undefined && options.startTime === undefined && isRequestEntry(started)) {
+      beginRequest(started, span.root, atMs);
     }
-    noteStarted(span as unknown as StartedSpan);
+    noteStarted(started);
     return span;
   }
 

@@ -1,6 +1,8 @@
+import { createRequire } from 'node:module';
 import { type Context, context, SpanKind, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import { registerInstrumentations } from '@opentelemetry/instrumentation';
+import { type Instrumentation, registerInstrumentations } from '@opentelemetry/instrumentation';
+import { HttpInstrumentation } from '@opentelemetry/instrumentation-http';
 import { PgInstrumentation } from '@opentelemetry/instrumentation-pg';
 import {
   InMemorySpanExporter,
@@ -40,6 +42,8 @@ export interface RecordingOptions {
   /** Which of the two is registered, and so patches, first. */
   first?: 'official' | 'waitfall';
   spans?: 'lazy' | 'api';
+  /** Also the official http instrumentation. */
+  http?: boolean;
 }
 
 /** Starts an SDK that keeps spans in memory. To be called before `pg` is required. */
@@ -49,7 +53,7 @@ export function startRecording(options: RecordingOptions = {}): Recording {
   const make = { official: () => new PgInstrumentation(), waitfall: () => new WaitfallInstrumentation() };
   const order =
     options.first === 'waitfall' ? (['waitfall', 'official'] as const) : (['official', 'waitfall'] as const);
-  const instrumentations = order
+  const instrumentations: Instrumentation[] = order
     .filter((name) => name === 'waitfall' || options.official !== false)
     .map((name) => make[name]());
   const provider = new TracerProvider({
@@ -59,6 +63,11 @@ export function startRecording(options: RecordingOptions = {}): Recording {
   });
   trace.setGlobalTracerProvider(provider);
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  if (options.http) {
+    instrumentations.push(new HttpInstrumentation());
+    // Core modules are patched when they are required.
+    createRequire(import.meta.url)('http');
+  }
   registerInstrumentations({ instrumentations });
   const spans = () => exporter.getFinishedSpans().map(recorded);
   return {
