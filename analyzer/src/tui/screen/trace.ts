@@ -11,6 +11,7 @@ import { shortId } from '../model/short-id.ts';
 import { stripParts } from '../model/trace.ts';
 import type { TraceDetail, TraceRow } from '../session.ts';
 import { isOn } from '../state.ts';
+import type { Theme } from '../theme.ts';
 import { clean, cutMiddle, padEnd, padStart, width } from '../width.ts';
 import { detailLines, partLines } from './trace-detail.ts';
 
@@ -128,7 +129,7 @@ function rowLine(
     [blocked, { fg: row.segment }],
     [' '],
   ];
-  const bar = waterfallBar(merged(trace, visible), trace.durationNs, barCells, theme);
+  const bar = barOf(trace, visible, barCells, theme);
   const used = bar.reduce((sum, [text]) => sum + width(text), 0);
   const share = trace.durationNs === 0 ? null : visible.ownedNs / trace.durationNs;
   return [
@@ -160,6 +161,17 @@ function sectionLine(visible: VisibleRow, trace: TraceDetail, selected: boolean)
     ],
     [`   run on to ${duration(last)}`, DIM],
   ];
+}
+
+const BARS = new WeakMap<VisibleRow, { cells: number; depth: Theme['depth']; bar: Line }>();
+
+/** The bar of a line, drawn once a width: a span may own 100,000 stretches, and every key draws the screen. */
+function barOf(trace: TraceDetail, visible: VisibleRow, cells: number, theme: Theme): Line {
+  const known = BARS.get(visible);
+  if (known?.cells === cells && known.depth === theme.depth) return known.bar;
+  const bar = waterfallBar(merged(trace, visible), trace.durationNs, cells, theme);
+  BARS.set(visible, { cells, depth: theme.depth, bar });
+  return bar;
 }
 
 /** A group of folded siblings is drawn as one bar over all of them. */
