@@ -11,10 +11,17 @@ import { FULL_EXPORT } from './export/types.ts';
 import { blueprint, planLoad, SHAPES, type Shape } from './generate.ts';
 import { type Run, simulate } from './simulate.ts';
 
-function runOf(seed: number, shape: Shape, requests = 250): Run {
+function runOf(seed: number, shape: Shape, requests = 200): Run {
   const print = blueprint(seed, { shape });
   const bound = Math.min(...demands(print.scenario).map((demand) => demand.saturatesAtPerSecond));
-  return simulate(planLoad(print, bound, requests, 'rising'), { record: true, stopAtEnd: false });
+  const { load, ...rest } = planLoad(print, bound, requests, 'rising');
+  const planned = load.steps.reduce((sum, step) => sum + (step.arrivalsPerSecond * step.durationNs) / 1e9, 0);
+  // Services with long latencies get long steps; a few requests say as much here.
+  const steps = load.steps.map((step) => ({
+    ...step,
+    durationNs: Math.round((step.durationNs * requests) / planned),
+  }));
+  return simulate({ ...rest, load: { ...load, steps } }, { record: true, stopAtEnd: false });
 }
 
 const runs = SHAPES.map((shape, i) => ({ shape, run: runOf(40 + i, shape) }));
