@@ -33,8 +33,8 @@ const TH = /(?:^|,)\s*ot=(?:[^,]*;)?th:([0-9a-f]{1,14})(?=[;,\s]|$)/;
 export function weightFromTraceState(traceState: string): number | null {
   const match = TH.exec(traceState);
   if (!match) return null;
-  const rejected = Number.parseInt(match[1].padEnd(14, '0'), 16) / 2 ** 56;
-  return rejected < 1 ? 1 / (1 - rejected) : null;
+  const rejected = BigInt(`0x${match[1].padEnd(14, '0')}`);
+  return Number(2n ** 56n) / Number(2n ** 56n - rejected);
 }
 
 /** A window as the fit of tail sampling needs it. */

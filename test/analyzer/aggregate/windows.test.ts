@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { addClipped, union, windowAt } from '../../../analyzer/src/aggregate/intervals.ts';
+import { rateSegments } from '../../../analyzer/src/aggregate/rate-segments.ts';
+import { analyze } from '../../../analyzer/src/infer/analysis.ts';
+import { Export, nestedService, steps } from '../infer/service.ts';
+
+function arrivals(...list: [perSecond: number, seconds: number][]): Float64Array {
+  const { arrivalsMs } = steps(list.map(([perSecond, seconds]) => ({ perSecond, seconds })));
+  return Float64Array.from(arrivalsMs, (ms) => ms * 1e6);
+}
+const ones = (n: number) => new Float64Array(n).fill(1);
+
+test('rule 1: an even rate is one window', () => {
+  const starts = arrivals([50, 20]);
+  assert.equal(rateSegments(starts, ones(starts.length)).length, 1);
+});
+
+test('rule 1: a step of the rate is found where it is', () => {
+  const starts = arrivals([20, 10], [60, 10]);
+  const segments = rateSegments(starts, ones(starts.length));
+  assert.equal(segments.length, 2);
+  assert.ok(Math.abs(segments[0].endNs / 1e9 - 10) < 0.5, `${segments[0].endNs}`);
+});
+
+test('rule 1: nothing and one request', () => {
+  assert.deepEqual(rateSegments(new Float64Array(0), ones(0)), []);
+  const [one] = rateSegments(Float64Array.of(5), ones(1));
+  assert.ok(one.endNs > one.startNs);
+});
+
+test('a time integral is clipped to the windows', () => {
+  const windows = [
+    { startNs: 0, endNs: 10 },
+    { startNs: 10, endNs: 20 },
+    { startNs: 30, endNs: 40 },
+  ];
+  const sums = new Float64Array(3);
+  addClipped(windows, 5, 35, 2, sums);
+  assert.deepEqual([...sums], [10, 20, 10]);
+  assert.equal(windowAt(windows, 10), 1);
+  assert.equal(windowAt(windows, 25), -1);
+  assert.equal(windowAt(windows, 40), -1);
+});
+
+test('a union counts overlapping time once', () => {
+  const merged = union([
+    { startNs: 5, endNs: 8 },
+    { startNs: 0, endNs: 6 },
+    { startNs: 9, endNs: 9 },
+    { startNs: 20, endNs: 21 },
+  ]);
+  assert.deepEqual(merged, [
+    { startNs: 0, endNs: 8 },
+    { startNs: 20, endNs: 21 },
+  ]);
+});
+
+const SERVICE = { beforeMs: 2, lockedMs: 12, poolSize: 5, slots: 50 };
+
+test('accounting: start + entered - left = end in every window, and an overloaded one is unstable', () => {
+  const { windows } = analyze(
+    nestedService(
+      [
+        { perSecond: 30, seconds: 4 },
+        { perSecond: 120, seconds: 4 },
+        { perSecond: 20, seconds: 12 },
+      ],
+      SERVICE,
+    ),
+  );
+  for (const { accounting } of windows) {
+    assert.equal(accounting.inFlightStart + accounting.entered - accounting.left, accounting.inFlightEnd);
+  }
+  assert.deepEqual(
+    windows.map((row) => row.stable),
+    [true, false, true],
+  );
+  assert.equal(windows[1].plannedPerSecond, 120);
+  assert.ok(windows[1].completedPerSecond < 90);
+});
+
+test('rule 1: windows after the top count only when they begin without inherited backlog', () => {
+  const { frame } = analyze(
+    nestedService(
+      [
+        { perSecond: 30, seconds: 4 },
+        { perSecond: 120, seconds: 4 },
+        { perSecond: 40, seconds: 4 },
+        { perSecond: 10, seconds: 20 },
+        { perSecond: 20, seconds: 4 },
+      ],
+      SERVICE,
+    ),
+  );
+  // The third window still drains the second; the backlog is gone before the fourth.
+  assert.deepEqual([...frame.rising], [3, 4, 0, 1]);
+});
+
+test('a plan that does not overlap the traces is not used: the windows come from the arrivals', () => {
+  const { plan } = steps([{ perSecond: 30, seconds: 4 }]);
+  const out = new Export();
+  for (let i = 0; i < 200; i++) out.request(1e6 + i * 20, 1e6 + i * 20 + 5);
+  const { windows, plan: used, notes } = analyze(out.plan(plan).input());
+  assert.equal(used, null);
+  assert.match(notes[0].text, /does not overlap the traces/);
+  assert.equal(windows[0].plannedPerSecond, null);
+});
