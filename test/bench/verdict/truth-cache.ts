@@ -30,11 +30,16 @@ const version = createHash('sha256')
 
 /** @returns the truth of a service, from the cache where the same simulator has measured it before. */
 export function truthOf(print: Blueprint, options: TruthOptions): Truth {
-  const name = [version, print.seed, print.family, print.shape, ...Object.values(options)].join('-');
-  const path = `${CACHE}${name}.json`;
-  if (existsSync(path)) return JSON.parse(readFileSync(path, 'utf8')) as Truth;
+  const { requests, planned, whatIf } = options;
+  const path = (asked: boolean): string =>
+    `${CACHE}${[version, print.seed, print.family, print.shape, requests, planned, asked].join('-')}.json`;
+  if (existsSync(path(true))) {
+    const known = JSON.parse(readFileSync(path(true), 'utf8')) as Truth;
+    return whatIf ? known : { ...known, whatIf: [] };
+  }
+  if (!whatIf && existsSync(path(false))) return JSON.parse(readFileSync(path(false), 'utf8')) as Truth;
   const { truth } = measureTruth(print, options);
   mkdirSync(CACHE, { recursive: true });
-  writeFileSync(path, JSON.stringify(truth));
+  writeFileSync(path(whatIf), JSON.stringify(truth));
   return truth;
 }
