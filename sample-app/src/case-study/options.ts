@@ -19,6 +19,9 @@ export interface CaseStudyOptions {
   readonly runs: string;
 }
 
+/** The result queries of the case study's own loads ask for registrations 1 to this. */
+const ASKED_FOR = 100_000;
+
 export const HELP = `usage: npm run case-study -- [options]
 
   --quick             the short form, under 90 seconds
@@ -28,7 +31,7 @@ export const HELP = `usage: npm run case-study -- [options]
   --soak MINUTES      one rate for long, to see whether anything drifts (default variant: after)
   --rate R            that rate, requests per second (default 40)
   --manifest FILE     another load than that of the case study
-  --registrations N   registrations in the table before the load (default 100000)
+  --registrations N   registrations in the table before the load (default ${ASKED_FOR})
   --stock N           stock of each campaign (default 1000000)
   --out DIR           where the run directories are made (default: runs)
   --help              this text
@@ -55,7 +58,7 @@ export function readOptions(args: readonly string[]): CaseStudyOptions | null {
     manifestPath: values.manifest
       ? resolve(workingDirectory, values.manifest)
       : fileURLToPath(new URL(`../../manifests/${manifest}`, import.meta.url)),
-    registrations: wholeNumber('--registrations', values.registrations ?? '100000'),
+    registrations: registrationsOf(values.registrations ?? String(ASKED_FOR), values.manifest !== undefined),
     stock: wholeNumber('--stock', values.stock ?? '1000000'),
     runs: values.out ?? 'runs',
   };
@@ -93,6 +96,16 @@ function variantsOf(list: string): VariantName[] {
     }
     return name.trim() as VariantName;
   });
+}
+
+function registrationsOf(text: string, ownManifest: boolean): number {
+  const registrations = wholeNumber('--registrations', text);
+  if (!ownManifest && registrations < ASKED_FOR) {
+    throw new UsageError(
+      `--registrations wants at least ${ASKED_FOR}: the result queries of the case study's load ask for them`,
+    );
+  }
+  return registrations;
 }
 
 function wholeNumber(option: string, text: string): number {
