@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -99,6 +99,20 @@ for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
     await eventually('directory gone', () => !existsSync(opened.directory));
   });
 }
+
+test('owner and keeper killed together: the next one to open a database clears up', async () => {
+  const { child, opened } = await holder();
+  const keeper = Number(readFileSync(join(opened.directory, 'owner'), 'utf8'));
+  process.kill(keeper, 'SIGKILL');
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  assert.ok(alive(opened.pid) && existsSync(opened.directory), 'nobody is left to clear up');
+  const other = await openDatabase();
+  assert.equal(alive(opened.pid), false);
+  assert.equal(existsSync(opened.directory), false);
+  assert.equal(alive(other.pid!), true);
+  await other.close();
+});
 
 test('an owner that dies while the server is being made leaves nothing', async () => {
   const child = fork(fileURLToPath(new URL('holder.ts', import.meta.url)), { execArgv: [] });

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Binaries, copyBinaries, findBinaries } from './binaries.ts';
 import { freePort } from './free-port.ts';
+import { claimDirectory, DIRECTORY_PREFIX } from './leftovers.ts';
 import { serverUser } from './os-user.ts';
 
 /** Server settings by name, as in postgresql.conf. */
@@ -29,7 +30,9 @@ export class Cluster {
 
   /** Creates the temporary directory; nothing runs yet, and `stop` already removes it. */
   static async create(): Promise<Cluster> {
-    return new Cluster(await mkdtemp(join(tmpdir(), 'waitfall-pg-')));
+    const directory = await mkdtemp(join(tmpdir(), DIRECTORY_PREFIX));
+    await claimDirectory(directory);
+    return new Cluster(directory);
   }
 
   /** Process id of the server, null while it does not run. */

@@ -7,6 +7,7 @@
  */
 import pg from 'pg';
 import { Cluster, type Settings } from './cluster.ts';
+import { removeLeftovers } from './leftovers.ts';
 
 /** What the parent asks for, as JSON in the first argument. */
 export type KeeperOrder =
@@ -31,6 +32,7 @@ async function dropSchemas(url: string, prefix: string): Promise<void> {
 }
 
 async function keep(order: KeeperOrder): Promise<void> {
+  await removeLeftovers();
   const cluster = order.kind === 'embedded' ? await Cluster.create() : null;
   let ending = false;
   const end = async () => {
