@@ -1,6 +1,6 @@
 import type { QueueSize } from '../infer/queue-size.ts';
 import { type Document, list, paragraph, section } from './document.ts';
-import { duration, number, rate } from './units.ts';
+import { count, duration, number, rate } from './units.ts';
 
 /** Lays out the size of every queue at a rate: the rule of thumb beside Erlang C. */
 export function layOutSizes(
@@ -42,7 +42,7 @@ export function layOutSizes(
                 number(size.capacity),
                 waitNow(size),
                 size.sizable ? `${size.ruleOfThumb.low}–${size.ruleOfThumb.high}` : '–',
-                size.sizable ? String(size.erlangServers) : '–',
+                size.sizable ? count(size.erlangServers) : '–',
                 size.sizable ? duration(size.erlangWaitNs) : '–',
               ]),
             },

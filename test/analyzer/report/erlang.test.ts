@@ -64,8 +64,11 @@ test('queues are sized with the hold of their calmest window, locks are not size
   assert.equal(pool.meanHoldNs, 20e6);
   assert.equal(pool.offeredLoad, 2);
   assert.deepEqual(pool.ruleOfThumb, { low: 3, high: 4 });
-  assert.ok(meanWait(pool.erlangServers, 2, 20e6)! <= 5e6);
-  assert.ok(meanWait(pool.erlangServers - 1, 2, 20e6)! > 5e6);
+  const servers = pool.erlangServers!;
+  assert.ok(meanWait(servers, 2, 20e6)! <= 5e6);
+  assert.ok(meanWait(servers - 1, 2, 20e6)! > 5e6);
   assert.deepEqual([pool.sizable, lock.sizable, lock.waitNowNs], [true, false, null]);
+  const [absurd] = sizeQueues([{ ...row('c', 'pool', 1), windows: [window(1, 0.5, 1e12)] }], 100, 5e6);
+  assert.equal(absurd.erlangServers, null, 'a hold of thirty years is no reason to count for hours');
   assert.deepEqual(sizeQueues([{ ...row('c', 'pool', 1), visitsPerRequest: null }], 1, 1), []);
 });
