@@ -18,8 +18,9 @@ import type { AttributeValue } from '../../../analyzer/src/model/attributes.ts';
 import { KIND } from '../../../analyzer/src/model/span.ts';
 import { Random } from '../random.ts';
 import type { Run, SimRequest } from '../simulate.ts';
-import type { SimSpan, SpanRole } from '../spans.ts';
+import type { SimSpan } from '../spans.ts';
 import { remoteSpans } from './remote.ts';
+import { rootAttributes, SEGMENT_OF } from './root-attributes.ts';
 import type { ExportOptions, ExportSpan } from './types.ts';
 
 const SCOPE = {
@@ -30,22 +31,15 @@ const SCOPE = {
   application: 'signup',
 };
 
-const SEGMENT_OF: Partial<Record<SpanRole, Segment>> = {
-  work: 'work',
-  loop: 'eventloop_wait',
-  pause: 'runtime_pause',
-  admission: 'admission_wait',
-  pool: 'pool_wait',
-  connect: 'connection_wait',
-  lock: 'lock_wait',
-};
-
 const HTTP_STATUS: Record<SimRequest['outcome'], number> = {
   success: 201,
   rejected: 503,
   timeout: 503,
   error: 502,
 };
+
+/** Waits before a request's first callback are known exactly, so they are written from this length on. */
+const MIN_ENTRY_WAIT_NS = 200_000;
 
 /** Pauses are written under at most this many requests each, as the instrumentation limits them per request. */
 const MAX_PAUSES = 8;
@@ -62,9 +56,15 @@ export function renderSpans(run: Run, options: ExportOptions): ExportSpan[] {
     if (!isExported(span, run, options)) continue;
     exported.add(span.id);
   }
+  const sums = options.spans === 'official' ? null : rootAttributes(run);
   for (const span of run.spans) {
-    if (exported.has(span.id)) spans.push(render(span, parentOf(span, exported), run, options));
-    else if (options.spans === 'official' && span.role === 'admission' && hasMiddlewareSpan(run)) {
+    if (exported.has(span.id)) {
+      const rendered = render(span, parentOf(span, exported), run, options);
+      if (sums && span.role === 'root') {
+        for (const [key, value] of sums(span.trace)) rendered.attributes.set(key, value);
+      }
+      spans.push(rendered);
+    } else if (options.spans === 'official' && span.role === 'admission' && hasMiddlewareSpan(run)) {
       spans.push(middleware(span, parentOf(span, exported)));
     }
   }
@@ -82,7 +82,11 @@ function isExported(span: SimSpan, run: Run, options: ExportOptions): boolean {
     return (role === 'acquire' || role === 'connect') && !agent;
   }
   if (role === 'handler' || role === 'acquire') return options.spans === 'both' && !agent;
-  if (role === 'work' || role === 'loop') return span.endNs - span.startNs >= options.minSpanNs;
+  if (role === 'work' || role === 'loop') {
+    const entry = role === 'loop' && span.parent?.role === 'root' && span.startNs === span.parent.startNs;
+    const least = entry ? Math.min(options.minSpanNs, MIN_ENTRY_WAIT_NS) : options.minSpanNs;
+    return span.endNs - span.startNs >= least;
+  }
   return true;
 }
 
@@ -134,7 +138,10 @@ function wait(span: SimSpan, segment: Segment, parent: number, run: Run, options
   if (span.role === 'loop') {
     return base(span, parent, waitSpanName(span.resource), KIND.internal, SCOPE_NAME, attributes);
   }
-  attributes.push([ATTR_RESOURCE_IN_USE, span.inUse], [ATTR_RESOURCE_QUEUE_DEPTH, span.queueDepth]);
+  // Nobody sees how many handshakes a server is busy with, unless their number is limited on this side.
+  if (span.role !== 'connect' || span.capacity !== null) {
+    attributes.push([ATTR_RESOURCE_IN_USE, span.inUse], [ATTR_RESOURCE_QUEUE_DEPTH, span.queueDepth]);
+  }
   attributes.push([ATTR_OUTCOME, span.outcome]);
   const failed = span.outcome === 'rejected' || span.outcome === 'timeout';
   if (failed) attributes.push(['error.type', span.outcome]);

@@ -16,7 +16,7 @@ export interface ExportOptions {
   readonly remote: 'hidden' | 'instrumented';
   /** Share of export batches that never arrived. */
   readonly lost: number;
-  /** Loop waits and slices shorter than this are left out, as the instrumentation does; 0: all are written. */
+  /** Loop waits and slices shorter than this are only in the sums of the root, 1 ms by default; 0: all are written. */
   readonly minSpanNs: number;
   readonly loadPlan: boolean;
 }
