@@ -60,6 +60,17 @@ export class StringPool {
     return this.#add(bytes, from, end, hash, slot);
   }
 
+  /** @returns the length in bytes of a text when it stands at `from`, else 0. */
+  lengthAt(id: number, bytes: Uint8Array, view: DataView, from: number): number {
+    const length = this.#meta[id * 3 + 1];
+    if (from + length > bytes.length) return 0;
+    const start = this.#meta[id * 3 + 2];
+    const chunk = this.#chunks[start >>> CHUNK_BITS];
+    return sameBytes(chunk.bytes, chunk.view, start & (CHUNK_BYTES - 1), bytes, view, from, length)
+      ? length
+      : 0;
+  }
+
   /** @returns the id of a text already in the pool, or -1. */
   find(text: string): number {
     if (text === '') return 0;
@@ -103,13 +114,7 @@ export class StringPool {
     if (this.#meta[id * 3] !== hash || this.#meta[id * 3 + 1] !== length) return false;
     const start = this.#meta[id * 3 + 2];
     const chunk = this.#chunks[start >>> CHUNK_BITS];
-    const at = start & (CHUNK_BYTES - 1);
-    let i = 0;
-    for (; i + 4 <= length; i += 4) {
-      if (chunk.view.getInt32(at + i, true) !== view.getInt32(from + i, true)) return false;
-    }
-    for (; i < length; i++) if (chunk.bytes[at + i] !== bytes[from + i]) return false;
-    return true;
+    return sameBytes(chunk.bytes, chunk.view, start & (CHUNK_BYTES - 1), bytes, view, from, length);
   }
 
   #add(bytes: Uint8Array, from: number, end: number, hash: number, slot: number): number {
@@ -155,6 +160,23 @@ export class StringPool {
 function newChunk(length: number): Chunk {
   const bytes = Buffer.allocUnsafeSlow(length);
   return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length) };
+}
+
+function sameBytes(
+  a: Uint8Array,
+  viewA: DataView,
+  fromA: number,
+  b: Uint8Array,
+  viewB: DataView,
+  fromB: number,
+  length: number,
+): boolean {
+  let i = 0;
+  for (; i + 4 <= length; i += 4) {
+    if (viewA.getInt32(fromA + i, true) !== viewB.getInt32(fromB + i, true)) return false;
+  }
+  for (; i < length; i++) if (a[fromA + i] !== b[fromB + i]) return false;
+  return true;
 }
 
 /** Four bytes a step, then mixed so that the lower bits, which choose the slot, depend on all of them. */

@@ -22,10 +22,17 @@ const W = {
 /** As JSON spells it; true, false and null are none. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
+/** Keys are told apart by this many lower bits of their ids; a collision costs a miss. */
+const GUESSES = 4096;
+
 /** Scans the `attributes` of a span into the row its builder opened last. */
 export class OtlpAttributeScanner {
   readonly #json: JsonBytes;
   readonly #builder: SpanTableBuilder;
+  /** The key that came after a key last, and the text it had last: most often it is the same again. */
+  readonly #keyAfter = new Uint32Array(GUESSES);
+  #id = 0;
+  readonly #textOf = new Uint32Array(GUESSES);
 
   constructor(json: JsonBytes, builder: SpanTableBuilder) {
     this.#json = json;
@@ -38,13 +45,13 @@ export class OtlpAttributeScanner {
     const builder = this.#builder;
     if (bytes[from] !== 0x5b) return UNKNOWN;
     let p = from + 1;
+    let key = 0;
     if (bytes[p] === 0x5d) return p + 1;
     for (;;) {
       if (view.getInt32(p, true) !== W.key || view.getInt32(p + 4, true) !== W.y) return UNKNOWN;
-      const keyEnd = json.stringEnd(p + 8);
-      if (keyEnd < 0) return UNKNOWN;
-      const key = this.text(p + 8, keyEnd);
-      p = keyEnd + 1;
+      p = this.#guessedText(p + 8, this.#keyAfter, key & (GUESSES - 1));
+      if (p < 0) return UNKNOWN;
+      key = this.#id;
       if (view.getInt32(p, true) !== W.va || view.getInt32(p + 4, true) !== W.lue || bytes[p + 8] !== 0x3a)
         return UNKNOWN;
       const value = p + 9;
@@ -74,10 +81,10 @@ export class OtlpAttributeScanner {
       case W.stri: {
         if (view.getInt32(p + 4, true) !== W.ngVa || view.getInt32(p + 8, true) !== W.lue) return UNKNOWN;
         if (bytes[p + 12] !== 0x3a || bytes[p + 13] !== 0x22) return UNKNOWN;
-        const end = json.stringEnd(p + 14);
-        if (end < 0 || bytes[end + 1] !== 0x7d) return UNKNOWN;
-        builder.textAttribute(key, this.text(p + 14, end));
-        return end + 2;
+        const end = this.#guessedText(p + 14, this.#textOf, key & (GUESSES - 1));
+        if (end < 0 || bytes[end] !== 0x7d) return UNKNOWN;
+        builder.textAttribute(key, this.#id);
+        return end + 1;
       }
       case W.intV: {
         if (view.getInt32(p + 4, true) !== W.alue || bytes[p + 8] !== 0x22 || bytes[p + 9] !== 0x3a)
@@ -140,6 +147,28 @@ export class OtlpAttributeScanner {
     this.#builder.numberAttribute(key, negative ? -value : value);
     return p + 1;
   }
+  /**
+   * Reads a string whose content begins at `from`; its id is in #id then. The guess is compared before anything is
+   * searched or hashed: a text stored without escapes has no quote in it, so it ends where one follows.
+   * @returns the position after the closing quote.
+   */
+  #guessedText(from: number, guesses: Uint32Array, slot: number): number {
+    const json = this.#json;
+    const guess = guesses[slot];
+    if (guess !== 0) {
+      const length = this.#builder.strings.lengthAt(guess, json.bytes, json.view, from);
+      if (length > 0 && json.bytes[from + length] === 0x22) {
+        this.#id = guess;
+        return from + length + 1;
+      }
+    }
+    const end = json.stringEnd(from);
+    if (end < 0) return UNKNOWN;
+    this.#id = this.text(from, end);
+    if (!json.escaped) guesses[slot] = this.#id;
+    return end + 1;
+  }
+
   /** @returns the string id of the text between two quotes, which the JSON bytes have just stepped over. */
   text(from: number, end: number): number {
     const json = this.#json;
