@@ -29,7 +29,7 @@ function scoreOf(coverage: 'rising' | 'below', known: Truth): Score {
   const run = simulate(scenario, { record: true, stopAtEnd: false });
   const analysis = analyze(toInput(run, FULL_EXPORT));
   const item = { ...print, variant: 'full', saturates: coverage === 'rising', truth: known, scenario };
-  return score({ ...item, analyzeMs: 0, compared: 0, differing: 0 }, analysis, null);
+  return score({ ...item, analyzeMs: 0, spans: 0, compared: 0, differing: 0 }, analysis, null);
 }
 
 test('a hot row past its knee is named, with the pool it fills', () => {

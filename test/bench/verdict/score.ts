@@ -44,6 +44,7 @@ export interface Score {
   readonly baselines: Readonly<Record<Baseline, string | null>>;
   readonly whatIf: readonly WhatIfScore[];
   readonly analyzeMs: number;
+  readonly spans: number;
   /** Requests whose segments were compared with the simulator's own ledger, and those that differ by a ns or more. */
   readonly compared: number;
   readonly differing: number;
@@ -82,6 +83,7 @@ export interface Case {
   readonly truth: Truth;
   readonly scenario: Scenario;
   readonly analyzeMs: number;
+  readonly spans: number;
   readonly compared: number;
   readonly differing: number;
 }
@@ -132,6 +134,7 @@ export function score(item: Case, analysis: Analysis | null, crash: string | nul
       : (Object.fromEntries(BASELINES.map((name) => [name, null])) as Record<Baseline, null>),
     whatIf: analysis ? whatIfScores(truth, analysis, scenario) : [],
     analyzeMs: item.analyzeMs,
+    spans: item.spans,
     compared: item.compared,
     differing: item.differing,
     crash,

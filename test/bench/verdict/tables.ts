@@ -188,10 +188,13 @@ function confidenceTable(scores: readonly Score[]): string {
 }
 
 function speed(scores: readonly Score[]): string {
-  const ms = scores.map((s) => s.analyzeMs).sort((a, b) => a - b);
-  if (ms.length === 0) return '';
+  if (scores.length === 0) return '';
+  const ranked = [...scores].sort((a, b) => a.analyzeMs - b.analyzeMs);
+  const middle = ranked[ranked.length >> 1];
+  const longest = ranked[ranked.length - 1];
   const crashed = scores.filter((s) => s.crash !== null).length;
-  return `analysis: median ${ms[ms.length >> 1].toFixed(0)} ms, longest ${ms[ms.length - 1].toFixed(0)} ms; crashes: ${crashed}`;
+  const of = (s: Score): string => `${s.analyzeMs.toFixed(0)} ms for ${s.spans} spans`;
+  return `analysis: median ${of(middle)}, longest ${of(longest)}; crashes: ${crashed}`;
 }
 
 /** The goals of the verdict; each line says whether it is met. */
