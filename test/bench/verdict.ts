@@ -94,6 +94,7 @@ function measure(seed: number, variants: readonly Variant[], whatIf: boolean): S
         truth: answerable,
         scenario,
         analyzeMs,
+        spans: input.table.length,
         ...ledgers,
       },
       analysis,
