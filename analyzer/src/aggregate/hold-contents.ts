@@ -1,13 +1,21 @@
-import { RESOURCE_EVENT_LOOP, SEGMENTS, WAIT_SEGMENTS } from '@waitfall/instrumentation/conventions';
+import {
+  PREFIX_HTTP_AGENT,
+  PREFIX_LOCK,
+  RESOURCE_EVENT_LOOP,
+  SEGMENTS,
+  WAIT_SEGMENTS,
+} from '@waitfall/instrumentation/conventions';
 import type { Classes, SegmentName } from '../classify/types.ts';
+import { KIND } from '../model/span.ts';
 import type { Piece } from '../partition/types.ts';
 import type { Forest } from '../tree/types.ts';
-import { type Activity, detachedRows, type Hold, type QueueIndex } from './activity.ts';
+import { type Activity, detachedRows, type Hold, type Queue, type QueueIndex } from './activity.ts';
 import type { Baselines } from './opaque.ts';
 import { Children } from './pieces.ts';
 import { kindOfSegment } from './queue-kind.ts';
 import type { Requests } from './requests-types.ts';
 import { addTo, lanesOf, type Series } from './series.ts';
+import { type Statement, StatementReader } from './statement.ts';
 
 /** A stretch of a span that is really something else: how rebuilt waits get into the pieces (official spans only). */
 export interface Overlay {
@@ -44,6 +52,7 @@ export function addHoldContents(
   }
   const windows = series[0]?.holds.length ?? 0;
   const detached = detachedRows(forest);
+  const statements = new StatementReader(forest.table);
   for (const [request, holds] of byRequest) {
     const w = requests.window[request];
     if (w < 0) continue;
@@ -60,7 +69,20 @@ export function addHoldContents(
           .flatMap((piece) => labelled(piece, forest, classes, index, overlays));
         cache.set(hold.host, pieces);
       }
-      addOne(hold, pieces, request, w, weight, windows, forest, requests, activity, series, baselines);
+      addOne(
+        hold,
+        pieces,
+        request,
+        w,
+        weight,
+        windows,
+        forest,
+        requests,
+        activity,
+        series,
+        baselines,
+        statements,
+      );
     }
   }
 }
@@ -152,6 +174,7 @@ function addOne(
   activity: Activity,
   series: readonly Series[],
   baselines: Baselines,
+  statements: StatementReader,
 ): void {
   const own = series[hold.queue];
   const lanes = lanesOf(own, hold);
@@ -164,7 +187,7 @@ function addOne(
     const piece = pieces[i];
     const ns = Math.min(piece.end, to) - Math.max(piece.start, from);
     if (ns <= 0) continue;
-    addContent(own, piece, ns * weight, forest, series);
+    addContent(own, piece, ns * weight, forest, series, statements);
     const waiting = WAITS.has(piece.segment);
     if (waiting && piece.segment === 'connection_wait') {
       const wait = baselines.waitOfRow.get(piece.row);
@@ -227,19 +250,47 @@ function callAbove(row: number, forest: Forest, baselines: Baselines): number | 
   return undefined;
 }
 
-/** Names a piece for the composition of a hold: waits by queue, calls by span name. */
+/** Names a piece for the composition of a hold: waits by queue, statements by verb and relation, calls by span name. */
 function addContent(
   own: Series,
   piece: Labelled,
   ns: number,
   forest: Forest,
   series: readonly Series[],
+  statements: StatementReader,
 ): void {
   const queue = piece.queue >= 0 ? series[piece.queue].queue : null;
   let what: string = piece.segment;
+  let movable = false;
   if (WAITS.has(piece.segment)) what = `${piece.segment} ${queue ? queue.name : ''}`.trim();
-  else if (piece.segment === 'downstream') what = forest.table.strings.text(forest.table.name[piece.row]);
+  else if (piece.segment === 'downstream') {
+    const statement = statements.of(piece.row);
+    what = statement?.relation
+      ? `${statement.verb} ${statement.relation}`.trim()
+      : statement?.verb
+        ? statement.verb
+        : forest.table.strings.text(forest.table.name[piece.row]);
+    movable = forest.table.kind[piece.row] === KIND.client && isMovable(own.queue, statement);
+  }
   const entry = own.contents.get(what);
   if (entry) entry.ns += ns;
-  else own.contents.set(what, { ns, movable: false });
+  else own.contents.set(what, { ns, movable });
+}
+
+/**
+ * Whether a call inside a hold does without the resource: a statement on another relation than the locked one, or, in a
+ * row lock or on a pooled database connection, a call to something that is no database.
+ */
+function isMovable(queue: Queue, statement: Statement | null): boolean {
+  if (queue.kind === 'lock') {
+    if (statement === null) return true;
+    const locked = queue.name.slice(PREFIX_LOCK.length);
+    return statement.relation !== '' && bare(statement.relation) !== bare(locked);
+  }
+  return queue.kind === 'pool' && !queue.name.startsWith(PREFIX_HTTP_AGENT) && statement === null;
+}
+
+/** Without a schema in front. */
+function bare(relation: string): string {
+  return relation.slice(relation.lastIndexOf('.') + 1).toLowerCase();
 }

@@ -1,7 +1,9 @@
 import { perArrival, type QueueModel } from '../aggregate/queue-model.ts';
+import { topBlockers } from './blockers.ts';
 import type { Capacities } from './capacities.ts';
 import { exemplars } from './exemplars.ts';
 import type { Facts, Inference } from './facts.ts';
+import { LEAST_MOVABLE, movableParts } from './movable.ts';
 import { duration, percent, perSecond, short } from './numbers.ts';
 import { maxUtilization } from './saturation.ts';
 import type { Statement } from './types.ts';
@@ -32,6 +34,8 @@ export function evidenceOf(facts: Facts, inference: Inference, capacities: Capac
   if (inside) out.push(inside);
   const movable = movableTime(model);
   if (movable) out.push(movable);
+  const blockers = topBlockers(facts, model, chain!.after);
+  if (blockers) out.push(blockers);
   const after = chain!.after;
   for (const edge of chain!.edges) {
     out.push({
@@ -194,21 +198,17 @@ function holdContents(model: QueueModel): Statement | null {
   };
 }
 
-/** Parts of the hold that do not need the resource, and what moving the largest out would give. */
+/** Parts of the hold that do not need the resource, and what moving them out would give. */
 function movableTime(model: QueueModel): Statement | null {
-  const all = [...model.series.contents];
-  const total = all.reduce((sum, [, part]) => sum + part.ns, 0);
-  const largest = all.filter(([, part]) => part.movable).sort((a, b) => b[1].ns - a[1].ns)[0];
-  if (!largest || total <= 0 || model.saturatesAt === null) return null;
-  const waitsNs = all.filter(([what]) => /_wait\b/.test(what)).reduce((sum, [, part]) => sum + part.ns, 0);
-  const share = largest[1].ns / Math.max(1, total - waitsNs);
-  if (share < 0.1) return null;
-  const rate = model.saturatesAt / Math.max(0.02, 1 - share);
+  const movable = movableParts(model);
+  if (movable.share < LEAST_MOVABLE || model.saturatesAt === null) return null;
+  const rate = model.saturatesAt / Math.max(0.02, 1 - movable.share);
+  const what = movable.parts.slice(0, LISTED).join(', ');
   return {
     id: 'movable-time',
     resource: model.name,
-    text: `${largest[0]} is ${percent(share)} of the own time of the hold and does not need ${model.name}: moved out, it would saturate alone at about ${perSecond(rate)}`,
-    values: { what: largest[0], share, saturatesAtPerSecond: rate },
+    text: `${what}: ${percent(movable.share)} of the own time of the hold that does not need ${model.name}; moved out, it would saturate alone at about ${perSecond(rate)}`,
+    values: { what, share: movable.share, saturatesAtPerSecond: rate },
   };
 }
 

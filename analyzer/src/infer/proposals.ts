@@ -1,5 +1,6 @@
 import type { QueueModel } from '../aggregate/queue-model.ts';
 import type { Facts, Inference } from './facts.ts';
+import { LEAST_MOVABLE, movableParts } from './movable.ts';
 import type { WhatIf } from './types.ts';
 import { predict } from './what-if.ts';
 
@@ -20,10 +21,8 @@ function usefulChanges(model: QueueModel | null): string[] {
   if (settable && model.capacity !== null) {
     changes.push(`${model.name} capacity ${Math.max(model.capacity + 1, Math.round(2 * model.capacity))}`);
   }
-  const total = [...model.series.contents.values()].reduce((sum, part) => sum + part.ns, 0);
-  const movable = [...model.series.contents.values()].filter((part) => part.movable);
-  const share = total > 0 ? movable.reduce((sum, part) => sum + part.ns, 0) / total : 0;
-  if (share > 0.1) changes.push(`${model.name} hold x${Math.max(0.05, 1 - share).toFixed(2)}`);
+  const { share } = movableParts(model);
+  if (share > LEAST_MOVABLE) changes.push(`${model.name} hold x${Math.max(0.05, 1 - share).toFixed(2)}`);
   changes.push(`${model.name} hold x0.5`);
   if (changes.length < 2) changes.push(`${model.name} hold x0.25`);
   return changes.slice(0, 2);
