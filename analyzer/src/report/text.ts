@@ -1,5 +1,5 @@
 import type { Column, Document, Table } from './document.ts';
-import { clean, padEnd, padStart, width } from './width.ts';
+import { clean, cutMiddle, padEnd, padStart, width } from './width.ts';
 
 export interface TextStyle {
   /** Cells a line may take. */
@@ -15,7 +15,7 @@ export function renderText(document: Document, style: TextStyle = PLAIN): string
   const lines: string[] = [];
   for (const { title, blocks } of document.sections) {
     if (lines.length > 0) lines.push('');
-    if (title !== '') lines.push(bold(safe(title, style), style));
+    if (title !== '') lines.push(bold(cutMiddle(safe(title, style), style.columns), style));
     for (const block of blocks) {
       switch (block.type) {
         case 'line':

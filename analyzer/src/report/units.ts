@@ -28,6 +28,7 @@ export function percent(share: number | null | undefined): string {
   if (share === null || share === undefined) return UNKNOWN;
   const value = share * 100;
   if (value > 0 && value < 0.05) return '<0.1 %';
+  if (Math.abs(value) >= 9_999.5) return `${digits(value)} %`;
   return `${Math.abs(value) < 9.95 ? trimmed(value.toFixed(1)) : value.toFixed(0)} %`;
 }
 
@@ -55,9 +56,18 @@ export function timeOfDay(unixNano: bigint): string {
   return new Date(Number(unixNano / 1_000_000n)).toISOString().slice(11, 23);
 }
 
-/** Three significant digits, never an exponent; whole numbers from 100 on. */
+/** Powers of a thousand from a million on: longer numbers say nothing and burst every table. */
+const LARGE = ['M', 'G', 'T', 'P', 'E'];
+
+/** Three significant digits; whole numbers from 100 to a million, then with a letter for each power of a thousand. */
 function digits(value: number): string {
   const size = Math.abs(value);
+  if (size >= 999_999.5) {
+    const power = Math.min(LARGE.length, Math.floor(Math.log10(size) / 3) - 1);
+    const scaled = value / 1000 ** (power + 1);
+    if (Math.abs(scaled) >= 9_999_999) return value.toExponential(1);
+    return `${digits(scaled)} ${LARGE[power - 1]}`;
+  }
   if (size >= 99.95) return count(Math.round(value));
   if (size >= 9.995) return trimmed(value.toFixed(1));
   return trimmed(value.toFixed(2));

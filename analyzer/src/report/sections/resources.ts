@@ -21,14 +21,14 @@ function stepTable({ windows }: ResourceRow): Block {
     columns: [
       { title: 'arrivals', align: 'right' },
       { title: 'busy', align: 'right' },
-      { title: 'waited', align: 'right' },
+      { title: 'waited', align: 'right', spare: 1 },
       { title: 'mean wait', align: 'right' },
-      { title: 'p99 wait', align: 'right' },
+      { title: 'p99 wait', align: 'right', spare: 2 },
       { title: 'mean hold', align: 'right' },
       { title: '= own', align: 'right' },
       { title: '+ inside', align: 'right' },
-      { title: 'depth', align: 'right', spare: 2 },
-      { title: 'lost', align: 'right', spare: 1 },
+      { title: 'depth', align: 'right', spare: 5 },
+      { title: 'lost', align: 'right', spare: 4 },
     ],
     rows: windows.map((w) => [
       rate(w.arrivalsPerSecond),

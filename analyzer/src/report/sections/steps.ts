@@ -6,7 +6,7 @@ import { count, duration, percent, rate } from '../units.ts';
 
 const COLUMNS: readonly Column[] = [
   { title: 'at', align: 'right', spare: 4 },
-  { title: 'phase', align: 'left', spare: 1, least: 6 },
+  { title: 'phase', align: 'left', spare: 1, least: 8 },
   { title: 'planned', align: 'right' },
   { title: 'arrived', align: 'right', spare: 5 },
   { title: 'done', align: 'right' },
