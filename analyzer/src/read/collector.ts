@@ -2,6 +2,7 @@ import type { AttributeValue } from '../model/attributes.ts';
 import type { Input, InputFile, Metric, Rejected } from '../model/input.ts';
 import { SpanTableBuilder } from '../model/span-table.ts';
 import { canonicalId, SPAN_DIGITS, TRACE_DIGITS } from './ids.ts';
+import { quote } from './quote.ts';
 
 /** Where in a file a record stands; as precise as its format allows. */
 export type Position = Omit<Rejected, 'file' | 'reason'>;
@@ -16,6 +17,9 @@ interface Counts {
   readonly profiles: number;
   readonly loadPlans: number;
 }
+
+/** Why an input that ends too early may do so. */
+export const STILL_WRITTEN = 'file still being written or cut';
 
 function idFault(value: unknown): string {
   if (value === undefined || value === null) return 'absent';
@@ -39,6 +43,8 @@ export class Collector {
   #path = '';
   #before = { spans: 0, metrics: 0, logs: 0, profiles: 0, loadPlans: 0 };
   #firstReason: string | null = null;
+  /** Index of the entry that says the stream of the file open now is cut, or -1. */
+  #cut = -1;
 
   constructor(fast = true) {
     this.fast = fast;
@@ -48,6 +54,7 @@ export class Collector {
   openFile(path: string): void {
     this.#path = path;
     this.#firstReason = null;
+    this.#cut = -1;
     this.#before = {
       ...this.#skipped,
       spans: this.builder.length,
@@ -125,7 +132,7 @@ export class Collector {
   /** Refuses a span for its ids. */
   rejectSpan(name: string, fault: string, at: Position): void {
     this.#invalidIds++;
-    this.reject(at, `span "${name.slice(0, 80)}": ${fault}`);
+    this.reject(at, `span ${quote(name)}: ${fault}`);
   }
 
   /** Runs a reader of one record; when it throws, nothing of that record stays. @returns the error, or null. */
@@ -150,6 +157,27 @@ export class Collector {
       this.#invalidIds = before.invalidIds;
       return error;
     }
+  }
+
+  /** The compressed stream of the file open now ends too early. */
+  streamCut(at: Position, reason: string): void {
+    this.reject(at, reason);
+    if (this.#rejected.length === this.#rejectedTotal) this.#cut = this.#rejected.length - 1;
+  }
+
+  /** True when {@link streamCut} was called for the file open now. */
+  get isCut(): boolean {
+    return this.#cut >= 0;
+  }
+
+  /** The input ends inside `what`. In a cut stream that is the same cut, and is told with it. */
+  unfinished(at: Position, what: string, file = this.#path): void {
+    if (this.#cut < 0 || file !== this.#path) {
+      this.reject(at, `${what}: ${STILL_WRITTEN}`, file);
+      return;
+    }
+    const entry = this.#rejected[this.#cut];
+    this.#rejected[this.#cut] = { ...entry, reason: `${entry.reason}; in it an ${what}` };
   }
 
   skip(signal: 'logs' | 'profiles', count: number): void {

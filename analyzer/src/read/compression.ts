@@ -2,8 +2,8 @@ import type { Bytes } from './bytes.ts';
 import { gunzip } from './gzip.ts';
 import { unzstd, ZSTD_MAGIC } from './zstd.ts';
 
-/** What is wrong with compressed bytes, and where. */
-export type OnFault = (reason: string, offset?: number) => void;
+/** What is wrong with compressed bytes, and where; `isCut` when it is only that they end too early. */
+export type OnFault = (reason: string, offset?: number, isCut?: boolean) => void;
 
 export interface Compression {
   readonly name: string;

@@ -2,7 +2,7 @@ import { zstdDecompressSync } from 'node:zlib';
 import type { Bytes } from './bytes.ts';
 import type { Collector, Position } from './collector.ts';
 import { readJsonValue, unknownReason } from './json-shapes.ts';
-import { JsonValues, SALVAGED, type TornLine, unfinishedReason } from './json-values.ts';
+import { JsonValues, SALVAGED, type TornLine } from './json-values.ts';
 import { OtlpLineScanner } from './otlp-line-scan.ts';
 import { parseJson } from './parse-json.ts';
 import {
@@ -92,6 +92,7 @@ async function readJson(source: Bytes, collector: Collector, torn: TornLine | nu
         return true;
       },
       broken: (at, reason) => collector.reject(at, reason),
+      unfinished: (at, what) => collector.unfinished(at, what),
     },
     torn,
   );
@@ -99,7 +100,11 @@ async function readJson(source: Bytes, collector: Collector, torn: TornLine | nu
   const rest = values.end();
   const left = values.takeTorn();
   if (left !== null) rejectTorn(left, collector);
-  return { format: jsonFormat(names, values), torn: rest };
+  const format = jsonFormat(names, values);
+  // No other file goes on where a compressed stream was cut.
+  if (rest === null || !collector.isCut) return { format, torn: rest };
+  rejectTorn(rest, collector);
+  return { format, torn: null };
 }
 
 /** `OTLP JSON lines`, `OTLP JSON`, `Jaeger JSON + load plan`. */
@@ -113,8 +118,8 @@ function jsonFormat(names: Set<string>, values: JsonValues): string {
 export function rejectTorn(torn: TornLine, collector: Collector): void {
   const { salvage, at, file } = torn;
   const read = salvage !== null && collector.behalfOf(file, () => readSalvage(salvage, collector, at));
-  const reason = unfinishedReason('last line', torn.bytes.length);
-  collector.reject(at, read ? `${reason}; ${SALVAGED}` : reason, file);
+  const what = `unfinished last line of ${torn.bytes.length} bytes`;
+  collector.unfinished(at, read ? `${what} ${SALVAGED}` : what, file);
 }
 
 function readSalvage(text: string, collector: Collector, at: Position): boolean {

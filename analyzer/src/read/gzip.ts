@@ -1,10 +1,11 @@
 import { crc32, createInflateRaw } from 'node:zlib';
 import { ByteQueue, type Bytes } from './bytes.ts';
+import { STILL_WRITTEN } from './collector.ts';
 import type { OnFault } from './compression.ts';
 import { unpack } from './unpack.ts';
 
 const FLAG = { headerCrc: 2, extra: 4, name: 8, comment: 16 } as const;
-const CUT = 'the gzip stream is cut off: file still being written or cut';
+const CUT = `the gzip stream is cut off: ${STILL_WRITTEN}`;
 
 /**
  * gzip of any number of members (RFC 1952), each unpacked alone: what stands before a fault is passed on, and
@@ -16,7 +17,7 @@ export async function* gunzip(source: Bytes, onFault: OnFault): AsyncGenerator<B
     const offset = queue.offset;
     const header = await readHeader(queue);
     if (header !== 'ok') {
-      if (header === 'cut') onFault(CUT, offset);
+      if (header === 'cut') onFault(CUT, offset, true);
       else onFault('the bytes behind the last gzip member are not gzip: skipped', offset);
       return;
     }
@@ -32,15 +33,13 @@ export async function* gunzip(source: Bytes, onFault: OnFault): AsyncGenerator<B
       }
     } catch (error) {
       const cut = (error as NodeJS.ErrnoException).code === 'Z_BUF_ERROR';
-      onFault(
-        cut ? CUT : `the gzip stream is broken (${(error as Error).message}): what follows is lost`,
-        offset,
-      );
+      const reason = `the gzip stream is broken (${(error as Error).message}): what follows is lost`;
+      onFault(cut ? CUT : reason, offset, cut);
       return;
     }
     queue.putBack(fed.bytes - inflate.bytesWritten);
     if (!(await queue.need(8))) {
-      onFault(CUT, offset);
+      onFault(CUT, offset, true);
       return;
     }
     const trailer = queue.take(8);

@@ -81,8 +81,11 @@ async function readFile(
   torn: TornLine | null,
 ): Promise<TornLine | null> {
   const input = { bytes: 0 };
-  const onFault: OnFault = (reason, offset) =>
-    collector.reject(offset === undefined ? {} : { offset }, reason);
+  const onFault: OnFault = (reason, offset, isCut) => {
+    const at = offset === undefined ? {} : { offset };
+    if (isCut) collector.streamCut(at, reason);
+    else collector.reject(at, reason);
+  };
   const blocks = { reuse: false };
   const raw = path === '-' ? streamBytes(options.stdin ?? process.stdin) : fileBytes(path, blocks);
   try {
@@ -106,7 +109,8 @@ async function readFile(
     const content = result?.format ?? unreadable(head, collector);
     const format = [content, ...layers.reverse()].join(', ');
     collector.closeFile(format, input.bytes, whyNoSpans(head, collector, result?.torn ?? null));
-    return result?.torn ? { ...result.torn, file: path } : null;
+    if (!result?.torn) return null;
+    return { ...result.torn, file: path };
   } catch (error) {
     const reason = `cannot be read: ${(error as Error).message}`;
     collector.reject({}, reason);

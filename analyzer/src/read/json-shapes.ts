@@ -3,6 +3,7 @@ import { isJaegerSpan, isJaegerTrace, readJaegerSpan, readJaegerTrace } from './
 import { readResourceSpans } from './otlp-json.ts';
 import { readResourceMetrics } from './otlp-metrics-json.ts';
 import { field, isObject, type JsonObject, list, plainValue } from './otlp-values.ts';
+import { printable } from './quote.ts';
 import { isZipkinSpan, readZipkinSpan } from './zipkin.ts';
 
 /** One JSON format: how a value of it is recognised by its keys, and how it is read. */
@@ -142,5 +143,5 @@ export function unknownReason(value: unknown): string {
   if (Array.isArray(value)) return 'a list of an unknown format';
   if (typeof value !== 'object' || value === null) return 'a bare value, not an object';
   const keys = Object.keys(value).slice(0, 5).join(', ');
-  return `unknown format, first keys: ${keys.slice(0, 120)}`;
+  return `unknown format, first keys: ${printable(keys, 120)}`;
 }

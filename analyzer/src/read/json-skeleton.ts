@@ -1,3 +1,5 @@
+import { quote } from './quote.ts';
+
 /** What the last significant byte was; decides what may follow. */
 const AFTER = { start: 0, openObject: 1, openArray: 2, comma: 3, colon: 4, value: 5, literal: 6 } as const;
 
@@ -206,7 +208,7 @@ export class JsonSkeleton {
     const end = Math.min(position, this.#literalStart + MAX_NUMBER_LENGTH);
     const text = buffer.toString('latin1', start + this.#literalStart, start + end);
     if (!LITERAL.test(text)) {
-      this.fault = `unexpected ${JSON.stringify(text.slice(0, 20))}`;
+      this.fault = `unexpected ${quote(text, 20)}`;
       return false;
     }
     this.#after = AFTER.value;

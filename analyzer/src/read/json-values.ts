@@ -1,7 +1,8 @@
-import type { Position } from './collector.ts';
+import { type Position, STILL_WRITTEN } from './collector.ts';
 import { unknownReason } from './json-shapes.ts';
 import { JsonSkeleton } from './json-skeleton.ts';
 import { parseJson } from './parse-json.ts';
+import { quote } from './quote.ts';
 
 /** A value larger than this is read in parts, cut between the elements of its lists. */
 const SPLIT_BYTES = 4 << 20;
@@ -22,6 +23,8 @@ export interface JsonHandler {
   /** Takes one line as bytes, ahead of JSON.parse. Returns false to have it parsed. */
   line?(buffer: Buffer, from: number, to: number, at: Position): boolean;
   broken(at: Position, reason: string): void;
+  /** The input ends inside `what`. */
+  unfinished(at: Position, what: string): void;
 }
 
 /** The start of a line whose rest may stand at the beginning of the next file. */
@@ -406,11 +409,18 @@ export class JsonValues {
     const salvage = document || this.#values === 0 ? this.#skeleton.salvage(this.#buffer, this.#start) : null;
     const at = this.#position();
     if (!document) return { bytes: Buffer.from(this.#buffer.subarray(this.#start, this.#end)), at, salvage };
-    this.#brokenReason = `${unfinishedReason('document', this.#inParts ? null : bytes)}`;
+    const what = this.#inParts ? 'unfinished document' : `unfinished document of ${bytes} bytes`;
     if (salvage !== null && this.#take(salvage, at) === 'known')
-      this.#handler.broken(at, `${this.#brokenReason}; ${SALVAGED}`);
-    else if (this.#inParts) this.#handler.broken(at, this.#brokenReason);
-    else this.#recover(this.#end);
+      this.#handler.unfinished(at, `${what} ${SALVAGED}`);
+    else if (this.#inParts) this.#handler.unfinished(at, what);
+    else {
+      this.#brokenReason = `${what}: ${STILL_WRITTEN}`;
+      this.#recover(this.#end);
+      if (this.#badRun?.reason === this.#brokenReason) {
+        this.#badRun = null;
+        this.#handler.unfinished(at, what);
+      }
+    }
     return null;
   }
 
@@ -419,13 +429,7 @@ export class JsonValues {
   }
 }
 
-/** Why the end of a file is not read. */
-export function unfinishedReason(what: 'last line' | 'document', bytes: number | null): string {
-  const size = bytes === null ? '' : ` of ${bytes} bytes`;
-  return `unfinished ${what}${size}: file still being written or cut`;
-}
-
-export const SALVAGED = 'its complete records are read';
+export const SALVAGED = '(its complete records are read)';
 
 function trimmedEnd(buffer: Buffer, start: number, end: number): number {
   let p = end;
@@ -434,5 +438,5 @@ function trimmedEnd(buffer: Buffer, start: number, end: number): number {
 }
 
 function quoteBytes(buffer: Buffer, from: number, end: number): string {
-  return JSON.stringify(buffer.toString('utf8', from, Math.min(from + 12, end)));
+  return quote(buffer.toString('utf8', from, Math.min(from + 12, end)));
 }

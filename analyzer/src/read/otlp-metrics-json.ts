@@ -10,6 +10,7 @@ import {
   safeInteger,
   text,
 } from './otlp-values.ts';
+import { quote } from './quote.ts';
 import { toInteger, toUnixNano } from './times.ts';
 
 type Temporality = Metric['temporality'];
@@ -55,7 +56,7 @@ function decodeMetric(
     for (const point of list(field(data.value, 'dataPoints', 'data_points'))) {
       const decoded = isObject(point) ? data.decode(point) : null;
       if (decoded !== null) points.push(decoded);
-      else collector.reject(at, `metric "${name.slice(0, 80)}": a data point without a time`);
+      else collector.reject(at, `metric ${quote(name)}: a data point without a time`);
     }
   }
   return {

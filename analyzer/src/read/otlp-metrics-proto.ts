@@ -5,6 +5,7 @@ import { NO_RECORDED_VALUE } from './otlp-metrics-json.ts';
 import { readKeyValue, readResourceAttributes } from './otlp-proto-values.ts';
 import { safeInteger } from './otlp-values.ts';
 import { ProtoFields, WIRE } from './proto-wire.ts';
+import { quote } from './quote.ts';
 import { boundedTime } from './times.ts';
 
 /** `ResourceMetrics` of opentelemetry/proto/metrics/v1/metrics.proto: resource 1, scope_metrics 2 (old: 1000). */
@@ -68,7 +69,7 @@ function readMetric(
     }
   }
   for (; timeless > 0; timeless--) {
-    collector.reject(at, `metric "${name.slice(0, 80)}": a data point without a time`);
+    collector.reject(at, `metric ${quote(name)}: a data point without a time`);
   }
   return { name, unit, resource, temporality, monotonic, points };
 }

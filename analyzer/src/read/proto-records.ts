@@ -151,7 +151,7 @@ async function readFramed(
     const at = { record, offset };
     const length = await takeLength();
     if (length === null) {
-      collector.reject(at, 'unfinished record, cut in its length: file still being written or cut');
+      collector.unfinished(at, 'unfinished record, cut in its length');
       return;
     }
     if (length > MAX_RECORD_BYTES) {
@@ -160,10 +160,7 @@ async function readFramed(
     }
     if (!(await queue.need(length))) {
       const bytes = queue.offset - offset + queue.ready;
-      collector.reject(
-        at,
-        `unfinished record of ${bytes} bytes, not the ${length} its length says: file still being written or cut`,
-      );
+      collector.unfinished(at, `unfinished record of ${bytes} bytes, not the ${length} its length says`);
       return;
     }
     const message = queue.take(length);
@@ -185,7 +182,7 @@ export async function readProtoStream(source: Bytes, collector: Collector): Prom
     const at = { record, offset };
     const tag = await takeVarint(queue);
     if (tag === null) {
-      collector.reject(at, 'unfinished message: file still being written or cut');
+      collector.unfinished(at, 'unfinished message');
       break;
     }
     const length = await fieldLength(queue, tag & 7);
@@ -195,7 +192,7 @@ export async function readProtoStream(source: Bytes, collector: Collector): Prom
     }
     if (!(await queue.need(length))) {
       const bytes = queue.offset - offset + queue.ready;
-      collector.reject(at, `unfinished message of ${bytes} bytes: file still being written or cut`);
+      collector.unfinished(at, `unfinished message of ${bytes} bytes`);
       break;
     }
     const value = queue.take(length);

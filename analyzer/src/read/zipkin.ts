@@ -4,6 +4,7 @@ import { kindOf, takeScope, takeStatus, takeText } from './carried-tags.ts';
 import type { Collector, Position } from './collector.ts';
 import { canonicalId, SPAN_DIGITS } from './ids.ts';
 import { isObject, type JsonObject, list, safeInteger, text } from './otlp-values.ts';
+import { quote } from './quote.ts';
 import { boundedTime, microsToNs, microsToUnixNano, toInteger } from './times.ts';
 
 /**
@@ -19,7 +20,7 @@ export function readZipkinSpan(span: JsonObject, collector: Collector, at: Posit
   const ids = collector.ids(span.traceId, span.id, name, at);
   if (ids === null) return;
   if (Array.isArray(span.binaryAnnotations)) {
-    collector.reject(at, `span "${name.slice(0, 80)}" is Zipkin v1: export it as v2 (/api/v2/traces)`);
+    collector.reject(at, `span ${quote(name)} is Zipkin v1: export it as v2 (/api/v2/traces)`);
     return;
   }
   const attributes = tagAttributes(span.tags);

@@ -1,9 +1,12 @@
 import { createZstdDecompress, zstdDecompressSync } from 'node:zlib';
 import { ByteQueue, type Bytes } from './bytes.ts';
+import { STILL_WRITTEN } from './collector.ts';
 import type { OnFault } from './compression.ts';
 import { unpack } from './unpack.ts';
 
 export const ZSTD_MAGIC = 0xfd2fb528;
+const MAGIC_BYTES = [0x28, 0xb5, 0x2f, 0xfd];
+const CUT = `the zstd stream is cut off: ${STILL_WRITTEN}`;
 
 /** A frame up to this size is unpacked in one call; larger ones as a stream. */
 const SMALL_FRAME = 1 << 20;
@@ -25,13 +28,17 @@ export async function* unzstd(source: Bytes, onFault: OnFault): AsyncGenerator<B
     const frame = await reader.begin();
     if (frame === 'end') return;
     if (frame === 'skippable') continue;
+    if (frame === 'cut') {
+      onFault(CUT, offset, true);
+      return;
+    }
     if (frame === 'garbage') {
       onFault('no zstd frame begins here: what follows is lost', offset);
       return;
     }
     yield* unpackFrame(reader, offset, onFault);
     if (reader.fault !== null) {
-      onFault(reader.fault, offset);
+      onFault(reader.fault, offset, reader.isCut);
       return;
     }
   }
@@ -87,6 +94,8 @@ class FrameReader {
   #lastBlock = false;
   /** Set when the input ends or breaks inside the frame. */
   fault: string | null = null;
+  /** True when that fault is the end of the input. */
+  isCut = false;
 
   constructor(source: Bytes) {
     this.#queue = new ByteQueue(source);
@@ -96,16 +105,17 @@ class FrameReader {
     return this.#queue.offset;
   }
 
-  async begin(): Promise<'frame' | 'skippable' | 'end' | 'garbage'> {
+  async begin(): Promise<'frame' | 'skippable' | 'end' | 'garbage' | 'cut'> {
     const queue = this.#queue;
     if (!(await queue.need(1))) return 'end';
-    if (!(await queue.need(5))) return 'garbage';
+    if (!(await queue.need(5))) return isPrefixOfMagic(queue.look(queue.ready)) ? 'cut' : 'garbage';
     const magic = queue.look(4).readUInt32LE(0);
     if (magic === ZSTD_MAGIC) {
       this.#state = 'header';
       return 'frame';
     }
-    if ((magic & 0xfffffff0) >>> 0 !== 0x184d2a50 || !(await queue.need(8))) return 'garbage';
+    if ((magic & 0xfffffff0) >>> 0 !== 0x184d2a50) return 'garbage';
+    if (!(await queue.need(8))) return 'cut';
     let left = 8 + queue.look(8).readUInt32LE(4);
     while (left > 0 && (await queue.need(1))) left -= queue.take(Math.min(left, queue.ready)).length;
     return 'skippable';
@@ -170,8 +180,13 @@ class FrameReader {
   /** The rest, although incomplete, may still give bytes. */
   #cut(): Buffer | null {
     const queue = this.#queue;
-    this.fault = 'the zstd stream is cut off: file still being written or cut';
+    this.isCut = true;
+    this.fault = CUT;
     this.#state = 'done';
     return queue.ready > 0 ? queue.take(queue.ready) : null;
   }
+}
+
+function isPrefixOfMagic(bytes: Buffer): boolean {
+  return bytes.length <= 4 && bytes.every((byte, i) => byte === MAGIC_BYTES[i]);
 }

@@ -146,7 +146,7 @@ unknown, 0 spans, 1 rejected (no spans: its only line is unfinished)
     spans: 'a',
     account: `\
 OTLP JSON, 1 spans, 1 rejected
-  line 1: unfinished document of 490 bytes: file still being written or cut; its complete records are read`,
+  line 1: unfinished document of 490 bytes (its complete records are read): file still being written or cut`,
   },
   {
     what: 'a document with a fault in the middle, good lines after it',
@@ -283,6 +283,26 @@ OTLP protobuf, length-prefixed, 1 spans, 1 rejected
     account: `\
 OTLP JSON, gzip, 1 spans, 1 rejected
   offset ${gzipSync(`${line('a')}\n`).length}: the gzip stream is cut off: file still being written or cut`,
+  },
+  {
+    what: 'gzip cut in the middle of a line: one cut, told once',
+    content: gzipSync(`${line('a')}\n${Array.from({ length: 50 }, (_, i) => line(`b${i}`)).join('')}`, {
+      level: 0,
+    }).subarray(0, 300),
+    spans: 'a',
+    account: `\
+OTLP JSON, gzip, 1 spans, 1 rejected
+  offset 0: the gzip stream is cut off: file still being written or cut; in it an unfinished last line of 30 bytes`,
+  },
+  {
+    what: 'control characters in what is quoted',
+    content: `${line('\u001b[31m\u202e', { spanId: '' })}\n{"\\u0007bell":1}\n\u009bx`,
+    spans: '',
+    account: `\
+OTLP JSON, 0 spans, 3 rejected (no spans: span "\\u001b[31m\\u202e": its span id is empty)
+  line 1: span "\\u001b[31m\\u202e": its span id is empty
+  line 2: unknown format, first keys: \\u0007bell
+  line 3: not JSON: starts with "\\u009bx"`,
   },
   {
     what: 'something behind the last gzip member',

@@ -19,6 +19,7 @@ function readInParts(content: Buffer, splitBytes: number, chunk: number) {
         return readJsonValue(value, collector, at) !== null;
       },
       broken: (at, reason) => collector.reject(at, reason),
+      unfinished: (at, what) => collector.unfinished(at, what),
     },
     null,
     splitBytes,
