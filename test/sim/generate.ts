@@ -451,6 +451,7 @@ export function planLoad(
   const { scenario } = print;
   if (print.shape !== 'closed') return { ...scenario, load: { ...scenario.load, steps } };
   const think = exponential(400 * MS);
+  const cycleNs = think.meanNs + idleLatencyNs(scenario);
   return {
     ...scenario,
     load: {
@@ -458,7 +459,7 @@ export function planLoad(
       closed: { think },
       steps: steps.map((step) => ({
         ...step,
-        users: Math.max(1, Math.round((step.arrivalsPerSecond * (think.meanNs + 60 * MS)) / 1e9)),
+        users: Math.max(1, Math.round((step.arrivalsPerSecond * cycleNs) / 1e9)),
       })),
     },
   };

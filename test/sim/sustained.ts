@@ -18,6 +18,8 @@ export interface SustainedOptions {
   readonly requests: number;
   /** Bisection on "does goodput keep up", for services whose throughput falls when overloaded (retries, wasted work). */
   readonly collapses: boolean;
+  /** Rate of the same service before a change that can only help; the search starts just above it. */
+  readonly before?: number;
 }
 
 const WARM_UP = 0.3;
@@ -81,14 +83,14 @@ export function sustainedRate(scenario: Scenario, options: SustainedOptions): nu
   const bound = Math.min(...demands(scenario).map((demand) => demand.saturatesAtPerSecond));
   const inFlight = (bound * idleLatencyNs(scenario)) / 1e9;
   const requests = Math.max(options.requests, Math.round(TURNOVERS * inFlight));
-  if (options.collapses) return bisect(scenario, bound, requests);
+  if (options.collapses) return bisect(scenario, bound, requests, options.before);
   if (scenario.admission?.queue === 0) {
     const tried = LOSS_LOADS.map((f) => throughputAt(scenario, f * bound, requests).sustainedPerSecond);
     return Math.max(...tried);
   }
   let low = 0;
   let high = { rate: Number.POSITIVE_INFINITY, sustained: Number.POSITIVE_INFINITY };
-  let rate = bound * 1.06;
+  let rate = options.before ? options.before * 1.05 : bound * 1.06;
   for (let i = 0; i < 7; i++) {
     const { offeredPerSecond, sustainedPerSecond, keptUp } = throughputAt(scenario, rate, requests);
     if (keptUp) low = Math.max(low, offeredPerSecond);
@@ -109,10 +111,12 @@ const JUST_ABOVE = 1.07;
 /** A run replaces everything in flight at least this often: a small overload needs time to fill large queues. */
 const TURNOVERS = 100;
 
-function bisect(scenario: Scenario, bound: number, requests: number): number {
-  let low = 0.2 * bound;
-  let high = 1.25 * bound;
-  for (let i = 0; i < 6; i++) {
+function bisect(scenario: Scenario, bound: number, requests: number, before?: number): number {
+  const above = 1.25 * bound;
+  if (before !== undefined && !throughputAt(scenario, 1.03 * before, requests).keptUp) return before;
+  let low = before ?? 0.2 * bound;
+  let high = Math.max(above, 1.1 * low);
+  for (let i = 0; i < 6 && high > 1.02 * low; i++) {
     const middle = (low + high) / 2;
     if (throughputAt(scenario, middle, requests).keptUp) low = middle;
     else high = middle;

@@ -60,7 +60,7 @@ const NEAR_ELASTICITY = 0.08;
  * Where relief of no single queue helps more than this, several are full at once, and those whose own rate is this
  * close to the lowest are as good an answer: raising only one of them moves little.
  */
-const TIED_ELASTICITY = 0.25;
+const TIED_ELASTICITY = 0.35;
 const TIED_RATE = 1.06;
 /** A wait belongs to the chain beyond both: per visit, and as a share of the growth of the mean latency. */
 const CHAIN_NS = 1_500_000;
@@ -81,7 +81,7 @@ export function reliefs(scenario: Scenario, requests: number, collapses: boolean
     })
     .map(({ queue }) => {
       const relieved = relieve(scenario, queue, RELIEF);
-      const rate = sustainedRate(relieved.scenario, { requests, collapses });
+      const rate = sustainedRate(relieved.scenario, { requests, collapses, before });
       return {
         queue,
         factor: relieved.factor,
