@@ -8,7 +8,7 @@ import { plain } from '../../../analyzer/src/tui/line.ts';
 import { type Effect, press, settle } from '../../../analyzer/src/tui/press.ts';
 import type { Session } from '../../../analyzer/src/tui/session.ts';
 import { initialState, type UiState } from '../../../analyzer/src/tui/state.ts';
-import type { Theme } from '../../../analyzer/src/tui/theme.ts';
+import { paint, type Theme } from '../../../analyzer/src/tui/theme.ts';
 import { toInput } from '../../sim/export/index.ts';
 import { FULL_EXPORT } from '../../sim/export/types.ts';
 import { exponential } from '../../sim/random.ts';
@@ -129,6 +129,15 @@ export class Reader {
 
   lines(): string[] {
     return draw(this.state, this.data, this.columns, this.rows, this.theme).lines.map(plain);
+  }
+
+  /** The lines as a terminal without colours shows them, blanks at their ends cut off. */
+  shown(): string[] {
+    return draw(this.state, this.data, this.columns, this.rows, this.theme).lines.map((line) =>
+      paint(line, { ...this.theme, depth: null })
+        .replaceAll('\u2800', ' ')
+        .trimEnd(),
+    );
   }
 
   text(): string {

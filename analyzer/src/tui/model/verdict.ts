@@ -89,7 +89,11 @@ export function demandSentence(session: Session): string[] {
     return text ? [text] : [];
   }
   const visit = row.ownDemandNs / row.visitsPerRequest;
-  const sum = `${number(row.visitsPerRequest)} visits × ${duration(visit)} held = ${duration(row.ownDemandNs)} a request`;
+  const visits = number(row.visitsPerRequest);
+  const sum =
+    visits === '1'
+      ? `Held ${duration(row.ownDemandNs)} a request`
+      : `${visits} visits × ${duration(visit)} held = ${duration(row.ownDemandNs)} a request`;
   const limit = row.saturatesAtPerSecond === null ? '' : `: ${rate(row.saturatesAtPerSecond)} at most`;
   const flat =
     row.demandFlat === null

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { render } from 'ink';
+import { App } from '../../../analyzer/src/tui/App.tsx';
+import { draw } from '../../../analyzer/src/tui/frame.ts';
+import { plain } from '../../../analyzer/src/tui/line.ts';
+import type { Effect } from '../../../analyzer/src/tui/press.ts';
+import { COLOR, hotRowInput, Reader, sessionOf } from './support.ts';
+import { In, Out } from './terminal.ts';
+
+const session = sessionOf(hotRowInput());
+
+async function inApp(
+  columns: number,
+  rows: number,
+  use: (out: Out, input: In, effects: Effect[]) => Promise<void>,
+  isScreenReaderEnabled = false,
+): Promise<void> {
+  const out = new Out(columns, rows);
+  const input = new In();
+  const effects: Effect[] = [];
+  const app = render(
+    <App
+      session={session}
+      theme={COLOR}
+      command="waitfall case"
+      perform={async (effect) => {
+        effects.push(effect);
+        if (effect.kind === 'save') throw new Error('disk full');
+        return `done: ${effect.kind}`;
+      }}
+      suspend={() => {}}
+      onStop={() => () => {}}
+    />,
+    {
+      stdout: out as unknown as NodeJS.WriteStream,
+      stdin: input as unknown as NodeJS.ReadStream,
+      debug: true,
+      isScreenReaderEnabled,
+      interactive: true,
+      patchConsole: false,
+      exitOnCtrlC: false,
+    },
+  );
+  try {
+    await out.drawn(0);
+    await use(out, input, effects);
+  } finally {
+    app.unmount();
+  }
+}
+
+test('keys in, frames out: what the application shows is what the screens draw', async () => {
+  await inApp(100, 30, async (out, input) => {
+    const reader = new Reader(session, 100, 30);
+    for (const [keys, names] of [
+      ['2', ['2']],
+      ['jj', ['j', 'j']],
+      ['3', ['3']],
+      ['\r', ['enter']],
+      ['\u001b', ['escape']],
+      ['5', ['5']],
+      ['\u001b[B', ['down']],
+      ['\r', ['enter']],
+      ['p', ['p']],
+    ] as const) {
+      await input.press(keys, out);
+      await reader.type(...names);
+      const { lines } = draw(reader.state, reader.data, 100, 30, COLOR);
+      assert.deepEqual(
+        out.lines().map((line) => line.trimEnd()),
+        lines.map((line) => plain(line).trimEnd()),
+        names.join(),
+      );
+    }
+  });
+});
+
+test('a resize is drawn at the new size, also too small and back', async () => {
+  await inApp(80, 24, async (out) => {
+    const before = out.lines();
+    await out.resize(120, 40);
+    assert.equal(out.lines().length, 39);
+    await out.resize(40, 10);
+    assert.match(out.lines()[0], /waitfall needs 60x18, this is 40x10/);
+    await out.resize(80, 24);
+    assert.deepEqual(out.lines(), before);
+  });
+});
+
+test('what a key did outside is said in the footer, failures too', async () => {
+  await inApp(80, 24, async (out, input, effects) => {
+    await input.press('y', out);
+    assert.match(out.lines().at(-1)!, /done: copy/);
+    await input.press('o', out);
+    assert.match(out.lines().at(-1)!, /disk full/);
+    assert.deepEqual(
+      effects.map(({ kind }) => kind),
+      ['copy', 'save'],
+    );
+  });
+});
+
+test('an answer of the terminal that comes late is not taken for keys', async () => {
+  await inApp(80, 24, async (out, input) => {
+    const before = out.lines();
+    await input.press('\u001b]11;rgb:ffff/ffff/ffff\u001b\\', out);
+    assert.deepEqual(out.lines(), before);
+  });
+});
+
+test('a screen reader is given the lines as plain text', async () => {
+  await inApp(
+    80,
+    24,
+    async (out) => {
+      const spoken = out.frames.join('\n');
+      assert.match(spoken, /lock:campaign fills first/);
+      assert.doesNotMatch(spoken, /\u001b\[3[0-9]/);
+    },
+    true,
+  );
+});
