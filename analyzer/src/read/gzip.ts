@@ -2,7 +2,7 @@ import { crc32, createInflateRaw } from 'node:zlib';
 import { ByteQueue, type Bytes } from './bytes.ts';
 import { STILL_WRITTEN } from './collector.ts';
 import type { OnFault } from './compression.ts';
-import { unpack } from './unpack.ts';
+import { OUTPUT_BYTES, unpack } from './unpack.ts';
 
 const FLAG = { headerCrc: 2, extra: 4, name: 8, comment: 16 } as const;
 const CUT = `the gzip stream is cut off: ${STILL_WRITTEN}`;
@@ -21,7 +21,7 @@ export async function* gunzip(source: Bytes, onFault: OnFault): AsyncGenerator<B
       else onFault('the bytes behind the last gzip member are not gzip: skipped', offset);
       return;
     }
-    const inflate = createInflateRaw();
+    const inflate = createInflateRaw({ chunkSize: OUTPUT_BYTES });
     let crc = 0;
     let size = 0;
     const fed = { bytes: 0 };

@@ -1,6 +1,8 @@
 import type { Transform } from 'node:stream';
 import type { Bytes } from './bytes.ts';
 
+/** Bytes a decoder gives at a time, at most. */
+export const OUTPUT_BYTES = 256 << 10;
 /** Bytes handed to the decoder at a time: small, for their result is held in memory whatever it expands to. */
 const STEP = 16 << 10;
 /** After a step that expanded more than this many times the steps become small. */

@@ -2,7 +2,7 @@ import { createZstdDecompress, zstdDecompressSync } from 'node:zlib';
 import { ByteQueue, type Bytes } from './bytes.ts';
 import { STILL_WRITTEN } from './collector.ts';
 import type { OnFault } from './compression.ts';
-import { unpack } from './unpack.ts';
+import { OUTPUT_BYTES, unpack } from './unpack.ts';
 
 export const ZSTD_MAGIC = 0xfd2fb528;
 const MAGIC_BYTES = [0x28, 0xb5, 0x2f, 0xfd];
@@ -60,7 +60,7 @@ async function* unpackFrame(reader: FrameReader, offset: number, onFault: OnFaul
     }
   }
   try {
-    yield* unpack(remaining(pieces, reader), createZstdDecompress());
+    yield* unpack(remaining(pieces, reader), createZstdDecompress({ chunkSize: OUTPUT_BYTES }));
   } catch (error) {
     // A cut frame has its own message.
     if (reader.fault === null)
