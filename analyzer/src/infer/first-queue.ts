@@ -1,6 +1,13 @@
 import { DEPTH } from '../aggregate/queue-kind.ts';
 import { type Frame, type QueueModel, topWindows } from '../aggregate/queue-model.ts';
-import { drivenUtilization, holdParts, isSaturated, queueing, shareOfHoldGrowth } from './saturation.ts';
+import {
+  drivenUtilization,
+  holdParts,
+  isSaturated,
+  lossesGrow,
+  queueing,
+  shareOfHoldGrowth,
+} from './saturation.ts';
 
 /** What rule 7 decided, and by which of its parts. */
 export interface FirstQueue {
@@ -16,6 +23,8 @@ export interface FirstQueue {
 const DRIVEN = 0.9;
 const DRIVEN_CLOSED = 0.82;
 const USED = 0.75;
+/** Erlang B: a queue that loses is busy less. */
+const USED_LOSING = 0.45;
 /** Rates this near cannot be told apart. */
 export const NEAR_TIE = 1.15;
 /** Rule 7a. */
@@ -35,7 +44,7 @@ export function findFirst(models: readonly QueueModel[], frame: Frame, closed = 
       model.saturatesAt !== null &&
       frame.topRate >= (closed ? DRIVEN_CLOSED : DRIVEN) * model.saturatesAt &&
       queueing(model, frame) &&
-      (drivenUtilization(model, frame) ?? 1) >= USED,
+      (drivenUtilization(model, frame) ?? 1) >= (lossesGrow(model) ? USED_LOSING : USED),
   );
   const candidate = driven[0] ?? null;
   const limit = candidate?.saturatesAt ?? Number.POSITIVE_INFINITY;

@@ -12,8 +12,8 @@ const SERVER_BELOW_TOP = 0.97;
 const SERVER_FULL = 0.95;
 /** A queue that loses: this share more of its arrivals is rejected or times out than at low load. */
 const LOSS_GROWTH = 0.02;
-/** A loss system is full earlier than a waiting one: with random arrivals slots are free between bursts. */
-const FULL_LOSING = 0.7;
+/** A loss system is never full on average: with random arrivals at its rate one server is busy half the time (Erlang B). */
+const FULL_LOSING = 0.5;
 
 /** Mean visits per request of the whole queue (not only its busiest row) in the windows demand is taken from. */
 export function queueVisits(model: QueueModel, frame: Frame): number {
