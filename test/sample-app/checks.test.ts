@@ -4,9 +4,9 @@ import { type Check, checkRuns, hotShare, type JudgedRun } from '../../sample-ap
 import { measureKnee } from '../../sample-app/src/case-study/knee.ts';
 import { changeOf } from '../../sample-app/src/case-study/predictions.ts';
 import { measureRecovery } from '../../sample-app/src/case-study/recovery.ts';
-import type { ReportFile } from '../../sample-app/src/case-study/report-file.ts';
 import type { Phase } from '../../sample-app/src/load/manifest.ts';
 import type { StepResult } from '../../sample-app/src/load/step-recorder.ts';
+import type { ReportFile } from '../../sample-app/src/run/report-file.ts';
 import type { VariantName } from '../../sample-app/src/service/variants.ts';
 
 const empty = {

@@ -1,10 +1,10 @@
 import type { LoadManifest } from '../load/manifest.ts';
 import type { StepResult } from '../load/step-recorder.ts';
+import type { ReportFile } from '../run/report-file.ts';
 import type { VariantName } from '../service/variants.ts';
 import { type MeasuredKnee, measureKnee } from './knee.ts';
 import { HOT_LOCK, type Predictions } from './predictions.ts';
 import { measureRecovery } from './recovery.ts';
-import type { ReportFile } from './report-file.ts';
 import type { VariantRun } from './run-variant.ts';
 
 /** Share of a core that service and database may use at the knee for the verdict "it is not the CPU". */

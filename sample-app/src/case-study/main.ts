@@ -6,6 +6,7 @@ import { generatorWarnings } from '../load/format.ts';
 import { manifestHash, plannedSeconds, readManifest } from '../load/manifest.ts';
 import { judgeObjective, type ObjectiveResult, objectiveLine } from '../load/objective.ts';
 import { type Database, openDatabase } from '../postgres/database.ts';
+import { analyze, verdictLine } from '../run/analyzer.ts';
 import type { Children } from '../run/children.ts';
 import {
   elapsedSeconds,
@@ -18,7 +19,7 @@ import {
 } from '../run/command.ts';
 import { VARIANTS, type VariantName } from '../service/variants.ts';
 import { checkRuns, type JudgedRun } from './checks.ts';
-import { analyze, printChecks, printEvidence, verdictLine } from './judge.ts';
+import { printChecks, printEvidence } from './judge.ts';
 import { measureKnee } from './knee.ts';
 import { type CaseStudyOptions, HELP, readOptions } from './options.ts';
 import { type Predictions, predict } from './predictions.ts';

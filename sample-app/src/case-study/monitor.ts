@@ -1,12 +1,10 @@
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { unixNano } from '../machine/clock.ts';
 import { CpuMeter, runDelayNs } from '../machine/cpu.ts';
+import { UNRECORDED } from '../run/unrecorded.ts';
 import type { StatsAnswer } from '../service/stats.ts';
 
 const INTERVAL_MS = 500;
-
-/** A trace that is not recorded: looking at the service must not count as one of its requests. */
-export const UNRECORDED = '00-00000000000000000000000000000001-0000000000000001-00';
 
 /** State of the run at one moment; a line of `resources.jsonl`. */
 export interface Sample {

@@ -1,6 +1,6 @@
 import { waitfall } from '../run/analyzer.ts';
+import type { ReportFile, ReportWhatIf } from '../run/report-file.ts';
 import { VARIANTS, type VariantName } from '../service/variants.ts';
-import type { ReportFile, ReportWhatIf } from './report-file.ts';
 
 /** Name of the row lock that everybody waits for in "before". */
 export const HOT_LOCK = 'lock:campaign';

@@ -1,15 +1,15 @@
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
-import { analyze, verdictLine } from '../case-study/judge.ts';
-import { UNRECORDED } from '../case-study/monitor.ts';
-import type { ReportFile } from '../case-study/report-file.ts';
 import type { LoadFile } from '../load/load-file.ts';
 import type { LoadMessage } from '../load/main.ts';
 import { checkManifest, type LoadManifest } from '../load/manifest.ts';
 import { runDelayNs } from '../machine/cpu.ts';
+import { analyze, verdictLine } from '../run/analyzer.ts';
 import type { Children } from '../run/children.ts';
 import { makeRunDirectory, say, shown } from '../run/command.ts';
 import { offerLoad } from '../run/load.ts';
+import type { ReportFile } from '../run/report-file.ts';
+import { UNRECORDED } from '../run/unrecorded.ts';
 import type { Ready } from './listen.ts';
 
 /** A measurement disturbed by other programs is repeated this often at most. */
