@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { waitfall } from '../run/analyzer.ts';
-import { say, shown } from '../run/command.ts';
+import { say } from '../run/command.ts';
 import { type Check, disturbance, disturbed, type JudgedRun } from './checks.ts';
 
 /** The evidence record: what changed from the before run to each other one, by the analyzer. */
