@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -26,6 +26,19 @@ class Terminal {
     const env = 'env -u CI -u NO_COLOR -u INK_SCREEN_READER TERM=tmux-256color LANG=C.UTF-8';
     const line = `${env} ${process.execPath} ${COMMAND} ${file}; echo "ended with $?"; stty -a | grep -o '.icanon\\|icanon' | head -1; sleep 60`;
     this.#tmux('new-session', '-d', '-s', 'g', '-x', String(columns), '-y', String(rows), line);
+  }
+
+  /** An interactive shell, for what only job control shows. */
+  openShell(columns: number, rows: number, folder: string = directory): void {
+    const env = 'env -u CI -u NO_COLOR -u INK_SCREEN_READER TERM=tmux-256color LANG=C.UTF-8 PS1="shell> "';
+    const line = `${env} bash --norc --noprofile -i`;
+    this.#tmux('new-session', '-d', '-s', 'g', '-c', folder, '-x', String(columns), '-y', String(rows), line);
+  }
+
+  /** The process the shell started. */
+  child(): number {
+    const shell = this.#tmux('display', '-p', '-t', 'g', '#{pane_pid}').trim();
+    return Number(readFileSync(`/proc/${shell}/task/${shell}/children`, 'utf8').trim().split(' ').at(-1));
   }
 
   screen(): string {
@@ -128,12 +141,76 @@ test('a resize storm ends in the same screen as a fresh start', { skip }, async 
   });
 });
 
-test('Ctrl-C and SIGTERM leave the terminal as it was', { skip }, async () => {
+test('Ctrl-C leaves the terminal as it was', { skip }, async () => {
   await inTerminal(80, 24, one, async (terminal) => {
     await terminal.until(/Enter first queue/);
     terminal.press('C-c');
     await terminal.until(/ended with/);
     assert.equal(terminal.state(), '0 1');
+  });
+});
+
+test('Ctrl-Z gives the shell back, fg the screen; SIGTSTP and SIGTERM leave the terminal whole', {
+  skip,
+}, async () => {
+  const terminal = new Terminal();
+  terminal.openShell(80, 24);
+  try {
+    await terminal.until(/shell>/);
+    terminal.press(`${process.execPath} ${COMMAND} ${one}`, 'Enter');
+    await terminal.until(/1 Verdict/);
+    terminal.press('3');
+    await terminal.until(/queues? {2}/);
+    terminal.press('C-z');
+    await terminal.until(/Stopped/);
+    assert.equal(terminal.state(), '0 1');
+    terminal.press('stty -a | grep -o ".icanon"', 'Enter');
+    await terminal.until(/^ icanon/m);
+    terminal.press('fg', 'Enter');
+    await terminal.until(/queues? {2}/);
+    terminal.press('2');
+    await terminal.until(/step {2}/);
+    process.kill(terminal.child(), 'SIGTSTP');
+    await terminal.until(/Stopped/);
+    terminal.press('fg', 'Enter');
+    await terminal.until(/step {2}/);
+    process.kill(terminal.child(), 'SIGTERM');
+    await terminal.until(/Terminated/);
+    assert.equal(terminal.state(), '0 1');
+  } finally {
+    terminal.close();
+  }
+});
+
+test('o writes the opened trace, with every attribute, into the current directory', { skip }, async () => {
+  const folder = mkdtempSync(join(directory, 'save-'));
+  const terminal = new Terminal();
+  terminal.openShell(80, 24, folder);
+  try {
+    await terminal.until(/shell>/);
+    terminal.press(`${process.execPath} ${COMMAND} ${one}`, 'Enter');
+    await terminal.until(/1 Verdict/);
+    terminal.press('5', 'Enter');
+    await terminal.until(/wait_for .*signup/);
+    terminal.press('o');
+    await terminal.until(/written to waitfall-trace-4bf92f35\.json/);
+    const saved = JSON.parse(readFileSync(join(folder, 'waitfall-trace-4bf92f35.json'), 'utf8'));
+    assert.equal(saved.durationNs, 10_000_000);
+    assert.equal(
+      saved.rows.reduce((sum: number, row: { ownedNs: number }) => sum + row.ownedNs, 0),
+      10_000_000,
+    );
+  } finally {
+    terminal.close();
+  }
+});
+
+test('compare opens on both runs, the comparison first', { skip }, async () => {
+  await inTerminal(100, 30, `compare ${one} ${one}`, async (terminal) => {
+    await terminal.until(/7 Compare/);
+    await terminal.until(/fills first +none/);
+    terminal.press('1');
+    await terminal.until(/Not enough data/);
   });
 });
 

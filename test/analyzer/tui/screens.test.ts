@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import stringWidth from 'string-width';
+import { analyze } from '../../../analyzer/src/infer/analysis.ts';
+import { compareRuns } from '../../../analyzer/src/infer/compare/index.ts';
+import { buildReport } from '../../../analyzer/src/report/build.ts';
+import { layOutComparison } from '../../../analyzer/src/report/compare.ts';
+import { buildSession } from '../../../analyzer/src/tui/build-session.ts';
 import { draw, MIN_COLUMNS, MIN_ROWS } from '../../../analyzer/src/tui/frame.ts';
 import { paint } from '../../../analyzer/src/tui/theme.ts';
-import { COLOR, hotRowInput, MONO_ASCII, Reader, sessionOf } from './support.ts';
+import { COLOR, hotRowInput, MONO_ASCII, Reader } from './support.ts';
 
-const session = sessionOf(hotRowInput());
+const analysis = analyze(hotRowInput(), {});
+const session = buildSession(analysis, buildReport(analysis), 'case', {});
 /** Keys that lead to every kind of view. */
 const PATHS: readonly (readonly string[])[] = [
   [],
@@ -24,6 +30,9 @@ const PATHS: readonly (readonly string[])[] = [
   ['6'],
   ['?'],
   ['c'],
+  ['b', 'h'],
+  ['4', 'a', ...'http.route', 'enter'],
+  ['5', '/', ...'nothing:matches', 'enter'],
   ['5', '/'],
   ['w'],
 ];
@@ -46,6 +55,21 @@ test('every screen is rows - 1 lines of exactly the terminal width, in every siz
         }
       }
     }
+  }
+});
+
+test('a comparison fits every size too, and is the first thing it shows', async () => {
+  const { report } = session;
+  const record = layOutComparison(compareRuns(analysis, analysis), { before: 'a', after: 'b' });
+  const compared = {
+    ...session,
+    comparison: { before: 'a', after: 'b', report, conclusion: 'no change', record },
+  };
+  for (let columns = MIN_COLUMNS; columns <= 250; columns += 31) {
+    const reader = new Reader(compared, columns, 30);
+    assert.match(reader.text(), /fills first +lock:campaign/);
+    for (const line of reader.lines()) assert.equal(stringWidth(line), columns);
+    assert.match((await reader.type('G')).text(), /Checklist of the experiment|met:/);
   }
 });
 
