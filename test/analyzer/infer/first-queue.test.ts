@@ -1,0 +1,358 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { InFlight } from '../../../analyzer/src/aggregate/in-flight.ts';
+import type { Frame, QueueModel } from '../../../analyzer/src/aggregate/queue-model.ts';
+import type { Requests } from '../../../analyzer/src/aggregate/requests-types.ts';
+import { emptyLane, type Series } from '../../../analyzer/src/aggregate/series.ts';
+import type { ResourceKind } from '../../../analyzer/src/classify/types.ts';
+import { findFirst } from '../../../analyzer/src/infer/first-queue.ts';
+import { forecast } from '../../../analyzer/src/infer/forecast.ts';
+import { isSaturated, lossesGrow, waitsGrow } from '../../../analyzer/src/infer/saturation.ts';
+
+/** Windows of 10 s at these rates. */
+const RATES = [20, 40, 60, 80, 100, 120];
+const SECONDS = 10;
+const MS = 1e6;
+
+const NO_REQUESTS: Requests = {
+  count: 0,
+  originUnixNano: 0n,
+  tree: new Int32Array(0),
+  startNs: new Float64Array(0),
+  durationNs: new Float64Array(0),
+  outcome: new Uint8Array(0),
+  route: new Int32Array(0),
+  routes: [],
+  weight: new Float64Array(0),
+  chosenWithoutWeight: 0,
+  window: new Int32Array(0),
+  outcomes: [],
+  substitutes: false,
+};
+
+function frame(rates: readonly number[] = RATES): Frame {
+  const windows = rates.map((arrivalsPerSecond, w) => ({
+    startNs: w * SECONDS * 1e9,
+    endNs: (w + 1) * SECONDS * 1e9,
+    step: null,
+    phase: null,
+    seconds: SECONDS,
+    requests: arrivalsPerSecond * SECONDS,
+    arrivalsPerSecond,
+  }));
+  const all = windows.map((_, w) => w);
+  return {
+    timeline: {
+      windows,
+      top: windows.length - 1,
+      rising: all,
+      sampling: { kind: 'none', keptShare: 1, keptAboveNs: null },
+      plan: null,
+      notes: [],
+      inFlight: new InFlight(NO_REQUESTS),
+    },
+    rising: all,
+    lows: [0, 1],
+    pre: all.filter((w) => rates[w] <= 74),
+    topRate: Math.max(...rates),
+  };
+}
+
+interface Sketch {
+  readonly index: number;
+  readonly name: string;
+  readonly kind: ResourceKind;
+  readonly saturatesAt: number | null;
+  /** By window: mean wait and mean hold, ms; utilisation. One visit a request. */
+  readonly waitMs: readonly number[];
+  readonly holdMs?: readonly number[];
+  readonly utilization?: readonly (number | null)[];
+  /** Waits nested in one hold, ms, by queue index and window. */
+  readonly nestedMs?: Readonly<Record<number, readonly number[]>>;
+  readonly loss?: readonly number[];
+  readonly capacity?: number;
+  readonly demandMs?: number;
+}
+
+function model(sketch: Sketch, rates: readonly number[] = RATES): QueueModel {
+  const n = rates.map((rate) => rate * SECONDS);
+  const sums = (values: readonly number[]) => Float64Array.from(n, (count, w) => count * values[w] * MS);
+  const zeros = rates.map(() => 0);
+  const lane = emptyLane(rates.length);
+  lane.holds.set(n);
+  lane.holdNs.set(sums(sketch.holdMs ?? rates.map(() => 5)));
+  for (const [queue, values] of Object.entries(sketch.nestedMs ?? {}))
+    lane.nestedNs.set(Number(queue), sums(values));
+  const series = {
+    ...lane,
+    queue: { index: sketch.index, name: sketch.name, kind: sketch.kind },
+    arrivals: Float64Array.from(n),
+    waits: Float64Array.from(n),
+    waitNs: sums(sketch.waitMs),
+  } as unknown as Series;
+  const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
+  return {
+    queue: series.queue,
+    name: sketch.name,
+    kind: sketch.kind,
+    series,
+    lane,
+    capacity: sketch.capacity ?? 1,
+    visits: 1,
+    demandNs: (sketch.demandMs ?? 5) * MS,
+    saturatesAt: sketch.saturatesAt,
+    utilization: sketch.utilization ?? rates.map(() => null),
+    topWaitNs: Math.max(...sketch.waitMs.slice(-3)) * MS,
+    lowWaitNs: mean(sketch.waitMs.slice(0, 2)) * MS,
+    topLoss: Math.max(...(sketch.loss ?? zeros).slice(-3)),
+    lowLoss: mean((sketch.loss ?? zeros).slice(0, 2)),
+  } as unknown as QueueModel;
+}
+
+const GROWING = [0.1, 0.2, 1, 5, 40, 90];
+const FLAT = [0.1, 0.1, 0.1, 0.1, 0.1, 0.1];
+const FILLING = [0.2, 0.4, 0.6, 0.8, 1, 1];
+
+test('rule 6: waits must grow by factor and by time a request', () => {
+  const f = frame();
+  const grows = (waitMs: number[]) =>
+    waitsGrow(model({ index: 0, name: 'a', kind: 'pool', saturatesAt: 100, waitMs }), f);
+  assert.equal(grows(GROWING), true);
+  assert.equal(grows(FLAT), false);
+  // Ten times as long, but nothing anybody notices.
+  assert.equal(grows([0.001, 0.001, 0.002, 0.005, 0.01, 0.02]), false);
+  // Long from the beginning.
+  assert.equal(grows([50, 50, 55, 60, 60, 60]), false);
+});
+
+test('rule 6: growing waits without a full server are no saturation', () => {
+  const at = (utilization: number[]) =>
+    isSaturated(
+      model({ index: 0, name: 'a', kind: 'pool', saturatesAt: 100, waitMs: GROWING, utilization }),
+      frame(),
+    );
+  assert.equal(at(FILLING), true);
+  assert.equal(at([0.1, 0.2, 0.3, 0.5, 0.7, 0.85]), false);
+  // A closed loop never fills a queue to the brim.
+  const closed = model({
+    index: 0,
+    name: 'a',
+    kind: 'pool',
+    saturatesAt: 100,
+    waitMs: GROWING,
+    utilization: [0.1, 0.2, 0.3, 0.5, 0.7, 0.87],
+  });
+  assert.equal(isSaturated(closed, frame(), true), true);
+});
+
+test('rule 6: losing counts like queueing', () => {
+  const losing = model({
+    index: 0,
+    name: 'a',
+    kind: 'admission',
+    saturatesAt: 100,
+    waitMs: FLAT,
+    utilization: FILLING,
+    loss: [0, 0, 0.01, 0.05, 0.2, 0.3],
+  });
+  assert.equal(lossesGrow(losing), true);
+  assert.equal(findFirst([losing], frame())?.model.name, 'a');
+});
+
+test('rule 7: the lowest R among queues that grow, not the longest wait', () => {
+  const lock = model({
+    index: 0,
+    name: 'lock:a',
+    kind: 'lock',
+    saturatesAt: 82,
+    waitMs: [0, 0.1, 1, 3, 20, 30],
+    utilization: FILLING,
+  });
+  const pool = model({
+    index: 1,
+    name: 'pg-pool:a',
+    kind: 'pool',
+    saturatesAt: 400,
+    waitMs: [0, 0, 0, 9, 300, 900],
+    utilization: FILLING,
+  });
+  const idle = model({
+    index: 2,
+    name: 'other',
+    kind: 'pool',
+    saturatesAt: 70,
+    waitMs: FLAT,
+    utilization: FILLING,
+  });
+  const first = findFirst([idle, lock, pool], frame());
+  assert.equal(first?.model.name, 'lock:a');
+  assert.equal(first?.rule, '7');
+  assert.deepEqual(first?.nearTies, []);
+});
+
+test('rule 7: a queue behind the bottleneck is not as busy as its R promises', () => {
+  const behind = model({
+    index: 0,
+    name: 'behind',
+    kind: 'pool',
+    saturatesAt: 90,
+    waitMs: GROWING,
+    utilization: [0.2, 0.4, 0.5, 0.6, 0.6, 0.6],
+  });
+  const full = model({
+    index: 1,
+    name: 'full',
+    kind: 'eventloop',
+    saturatesAt: 95,
+    waitMs: GROWING,
+    utilization: FILLING,
+  });
+  assert.equal(findFirst([behind, full], frame())?.model.name, 'full');
+});
+
+test('rule 7: near ties are named with the first', () => {
+  const a = model({
+    index: 0,
+    name: 'a',
+    kind: 'pool',
+    saturatesAt: 90,
+    waitMs: GROWING,
+    utilization: FILLING,
+  });
+  const b = model({
+    index: 1,
+    name: 'b',
+    kind: 'pool',
+    saturatesAt: 95,
+    waitMs: GROWING,
+    utilization: FILLING,
+  });
+  assert.deepEqual(
+    findFirst([a, b], frame())?.nearTies.map((m) => m.name),
+    ['b'],
+  );
+});
+
+test('rule 7b: of two near ones the inner wins, when its waits are what the outer hold grew by', () => {
+  const pool = model({
+    index: 0,
+    name: 'pool',
+    kind: 'pool',
+    saturatesAt: 90,
+    waitMs: GROWING,
+    utilization: FILLING,
+    holdMs: [10, 10, 11, 15, 50, 90],
+    nestedMs: { 1: [0, 0, 1, 5, 40, 80] },
+  });
+  const lock = model({
+    index: 1,
+    name: 'lock',
+    kind: 'lock',
+    saturatesAt: 96,
+    waitMs: [0, 0, 1, 5, 40, 80],
+    utilization: FILLING,
+  });
+  const first = findFirst([pool, lock], frame());
+  assert.equal(first?.model.name, 'lock');
+  assert.equal(first?.rule, '7b');
+  assert.deepEqual(
+    first?.nearTies.map((m) => m.name),
+    ['pool'],
+  );
+});
+
+test('rule 7a: a queue full far below its own R was stretched; the waits inside its hold lead to the cause', () => {
+  const lock = model({
+    index: 0,
+    name: 'lock',
+    kind: 'lock',
+    saturatesAt: 300,
+    waitMs: GROWING,
+    utilization: FILLING,
+    holdMs: [3, 3, 4, 6, 10, 10],
+    nestedMs: { 1: [0, 0, 1, 3, 7, 7] },
+  });
+  const loop = model({
+    index: 1,
+    name: 'eventloop',
+    kind: 'eventloop',
+    saturatesAt: 140,
+    waitMs: [0, 0.1, 0.5, 1, 3, 5],
+    utilization: [0.15, 0.3, 0.4, 0.6, 0.7, 0.8],
+  });
+  const first = findFirst([loop, lock], frame());
+  assert.equal(first?.model.name, 'eventloop');
+  assert.equal(first?.rule, '7a');
+  assert.ok(first.rate <= 100, `${first.rate}`);
+});
+
+test('rule 7a: a full queue that is busy with its own service is not stretched', () => {
+  const lock = model({
+    index: 0,
+    name: 'lock',
+    kind: 'lock',
+    saturatesAt: 115,
+    waitMs: GROWING,
+    utilization: [0.2, 0.4, 0.6, 0.95, 1, 1],
+    holdMs: [8, 8, 9, 9, 9, 9],
+    nestedMs: { 1: [0, 0, 1, 1, 1, 1] },
+  });
+  const loop = model({
+    index: 1,
+    name: 'eventloop',
+    kind: 'eventloop',
+    saturatesAt: 300,
+    waitMs: GROWING,
+    utilization: [0.1, 0.1, 0.2, 0.3, 0.3, 0.4],
+  });
+  assert.equal(findFirst([lock, loop], frame())?.model.name, 'lock');
+});
+
+test('nothing grows: nothing is named', () => {
+  const quiet = model({
+    index: 0,
+    name: 'a',
+    kind: 'pool',
+    saturatesAt: 90,
+    waitMs: FLAT,
+    utilization: FILLING,
+  });
+  assert.equal(findFirst([quiet], frame()), null);
+  assert.equal(findFirst([], frame()), null);
+});
+
+test('forecast: the lowest R, below the knee', () => {
+  const a = model({ index: 0, name: 'a', kind: 'pool', saturatesAt: 150, waitMs: FLAT });
+  assert.deepEqual(forecast([a], frame([20, 40, 60])), { model: a, perSecond: 150, stretched: null });
+  assert.equal(
+    forecast([model({ index: 0, name: 'b', kind: 'pool', saturatesAt: null, waitMs: FLAT })], frame()),
+    null,
+  );
+});
+
+test('forecast: waits for the loop inside a lock bring the limit below every R', () => {
+  const rates = [20, 40, 60];
+  // Waits for the loop grow like load / (1 - load), load = rate / 100: 2 ms at half load.
+  const nested = rates.map((rate) => (2 * rate) / 100 / (1 - rate / 100));
+  const loop = model(
+    { index: 1, name: 'eventloop', kind: 'eventloop', saturatesAt: 100, waitMs: [0, 0, 0], demandMs: 10 },
+    rates,
+  );
+  const lock = model(
+    {
+      index: 0,
+      name: 'lock',
+      kind: 'lock',
+      saturatesAt: 200,
+      waitMs: [0, 0, 0],
+      demandMs: 5,
+      nestedMs: { 1: nested },
+    },
+    rates,
+  );
+  const ahead = forecast([loop, lock], frame(rates));
+  // rate x (5 ms + 2 ms x load / (1 - load)) = 1 at load 0.792.
+  assert.ok(Math.abs(ahead!.perSecond - 79.2) < 0.5, `${ahead?.perSecond}`);
+  assert.equal(ahead?.stretched?.name, 'lock');
+  assert.equal(ahead?.model.name, 'eventloop');
+});
