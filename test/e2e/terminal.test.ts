@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { readInputs } from '../../analyzer/src/read/index.ts';
+import { Reader, sessionOf } from '../analyzer/tui/support.ts';
 import { oneRequest } from './one-request.ts';
 
 /** The command as users have it, in a real terminal. */
@@ -122,6 +124,32 @@ for (const [columns, rows] of [
     });
   });
 }
+
+test('the real screen is the drawn one, character for character', { skip }, async () => {
+  const session = sessionOf(await readInputs([one]), basename(one));
+  await inTerminal(80, 24, one, async (terminal) => {
+    await terminal.until(/Enter first queue/);
+    const reader = new Reader(session, 80, 24);
+    for (const [keys, names, mark] of [
+      [[], [], /Enter first queue/],
+      [['3'], ['3'], /longest wait/],
+      [['5', 'Enter'], ['5', 'enter'], /wait_for .*signup/],
+    ] as const) {
+      if (keys.length > 0) terminal.press(...keys);
+      await reader.type(...names);
+      const drawn = reader.lines().map((line) => line.replaceAll('\u2800', ' ').trimEnd());
+      await terminal.until(mark);
+      const shown = (): string[] =>
+        terminal
+          .screen()
+          .split('\n')
+          .slice(0, 23)
+          .map((line) => line.replaceAll('\u2800', ' ').trimEnd());
+      for (let tries = 0; tries < 100 && shown().join() !== drawn.join(); tries++) await sleep(50);
+      assert.deepEqual(shown(), drawn);
+    }
+  });
+});
 
 test('a resize storm ends in the same screen as a fresh start', { skip }, async () => {
   await inTerminal(100, 30, one, async (terminal) => {

@@ -22,6 +22,8 @@ export interface AppProps {
   readonly onStop: (stop: () => void) => () => void;
 }
 
+const NOTHING: Drawn = { lines: [], list: undefined, copy: '' };
+
 /**
  * The whole terminal application: keys go into the reducer, its state is drawn as finished lines. Ink measures a
  * blank text of the same size and the lines are put in its place, so that it never has to measure ours.
@@ -33,12 +35,21 @@ export function App({ session, theme, command, perform, suspend, onStop }: AppPr
   const data = useMemo(() => new Data(session, repaint), [session]);
   const state = useRef(initialState(session));
   state.current = settle(state.current, data);
+  // A screen that cannot be drawn ends the application with its own error, once the terminal is whole again.
+  const guarded = (drawIt: () => Drawn): Drawn => {
+    try {
+      return drawIt();
+    } catch (error) {
+      queueMicrotask(() => exit(error instanceof Error ? error : new Error(String(error))));
+      return NOTHING;
+    }
+  };
   const last = useRef<{ readonly key: readonly unknown[]; readonly drawn: Drawn }>(null);
   // A key asks for the screen it was pressed on: that has just been drawn.
   const screen = (): Drawn => {
     const key = [state.current, data.version, columns, rows, theme];
     if (!last.current || key.some((part, index) => part !== last.current!.key[index]))
-      last.current = { key, drawn: draw(state.current, data, columns, rows, theme) };
+      last.current = { key, drawn: guarded(() => draw(state.current, data, columns, rows, theme)) };
     return last.current.drawn;
   };
   const drawn = screen();

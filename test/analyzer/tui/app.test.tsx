@@ -13,15 +13,15 @@ const session = sessionOf(hotRowInput());
 async function inApp(
   columns: number,
   rows: number,
-  use: (out: Out, input: In, effects: Effect[]) => Promise<void>,
-  isScreenReaderEnabled = false,
+  use: (out: Out, input: In, effects: Effect[], ended: Promise<unknown>) => Promise<void>,
+  { isScreenReaderEnabled = false, shown = session } = {},
 ): Promise<void> {
   const out = new Out(columns, rows);
   const input = new In();
   const effects: Effect[] = [];
   const app = render(
     <App
-      session={session}
+      session={shown}
       theme={COLOR}
       command="waitfall case"
       perform={async (effect) => {
@@ -42,9 +42,10 @@ async function inApp(
       exitOnCtrlC: false,
     },
   );
+  const ended = app.waitUntilExit().catch((error: unknown) => error);
   try {
     await out.drawn(0);
-    await use(out, input, effects);
+    await use(out, input, effects, ended);
   } finally {
     app.unmount();
   }
@@ -118,6 +119,19 @@ test('a screen reader is given the lines as plain text', async () => {
       assert.match(spoken, /lock:campaign fills first/);
       assert.doesNotMatch(spoken, /\u001b\[3[0-9]/);
     },
-    true,
+    { isScreenReaderEnabled: true },
+  );
+});
+
+test('a screen that cannot be drawn ends the application with its own error', async () => {
+  const broken = { ...session, report: { ...session.report, input: undefined } } as unknown as typeof session;
+  await inApp(
+    80,
+    24,
+    async (out, input, _effects, ended) => {
+      await input.press('6', out);
+      assert.ok((await ended) instanceof TypeError);
+    },
+    { shown: broken },
   );
 });
