@@ -1,4 +1,5 @@
 import { type Capacity, capacityOf } from './capacity.ts';
+import { chance, FLAT } from './flatness.ts';
 import type { Baselines, HiddenCapacity } from './opaque.ts';
 import {
   type Demand,
@@ -9,7 +10,6 @@ import {
   type QueueModel,
   topWindows,
 } from './queue-model.ts';
-import { FLAT } from './resource-rows.ts';
 import type { Lane, Series } from './series.ts';
 import type { Timeline } from './windows.ts';
 
@@ -145,13 +145,16 @@ function flatness(
   const used = demandByWindow.map(({ window }) => window);
   if (used.length < 2) return { demandByWindow, demandFlat: null, demandRatio: null, visitsRatio: null };
   const half = Math.ceil(used.length / 2);
+  const holdsIn = (set: readonly number[]) => set.reduce((sum, w) => sum + lane.holds[w], 0);
   const low = demandOver(lane, pauses, used.slice(0, half), requests);
   const high = demandOver(lane, pauses, used.slice(-half), requests);
   if (low.demandNs <= 0) return { demandByWindow, demandFlat: null, demandRatio: null, visitsRatio: null };
   const demandRatio = high.demandNs / low.demandNs;
   return {
     demandByWindow,
-    demandFlat: Math.abs(demandRatio - 1) <= FLAT,
+    demandFlat:
+      Math.abs(demandRatio - 1) <=
+      Math.max(FLAT, chance(holdsIn(used.slice(0, half)), holdsIn(used.slice(-half)))),
     demandRatio,
     visitsRatio: low.visits > 0 ? high.visits / low.visits : null,
   };

@@ -4,8 +4,6 @@ import type { QueueModel } from './queue-model.ts';
 import type { ResourceRow, ResourceWindow } from './types.ts';
 import type { Timeline } from './windows.ts';
 
-/** Own demand that stays within this share below the knee is flat. */
-export const FLAT = 0.15;
 /** A change of wait or hold beyond this factor counts as growth. */
 const GREW = 1.3;
 const GREW_WAIT_NS = 0.5e6;

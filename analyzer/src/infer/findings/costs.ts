@@ -1,5 +1,5 @@
-import { demandOver, type QueueModel } from '../../aggregate/queue-model.ts';
-import { FLAT } from '../../aggregate/resource-rows.ts';
+import { chance, FLAT } from '../../aggregate/flatness.ts';
+import { demandOver, type Frame, type QueueModel, topWindows } from '../../aggregate/queue-model.ts';
 import { duration, percent, perSecond, short } from '../numbers.ts';
 import type { Finding } from './finding.ts';
 
@@ -19,7 +19,7 @@ export const costGrowsWithLoad: Finding<Changed> = {
   id: 'cost-grows-with-load',
   check: ({ models }) =>
     models.flatMap((model) => {
-      if (model.demandRatio === null || model.demandRatio <= 1 + FLAT) return [];
+      if (model.demandRatio === null || model.demandFlat !== false || model.demandRatio < 1) return [];
       const visits = model.visitsRatio;
       if (visits !== null && visits > RETRIES) return [];
       return [{ model, ratio: model.demandRatio, visits }];
@@ -38,14 +38,14 @@ export const retriesGrow: Finding<Changed> = {
   check({ models, frame, requests }) {
     if (requests.count === 0) return [];
     return models.flatMap((model) => {
-      if (model.kind === 'eventloop') return [];
-      const per = (w: number) => {
-        const n = frame.timeline.windows[w].requests;
-        return n > 0 ? model.series.arrivals[w] / n : 0;
-      };
-      const low = frame.lows.length > 0 ? mean(frame.lows.map(per)) : 0;
-      const high = Math.max(0, ...frame.rising.map(per));
-      return low > 0 && high / low > RETRIES ? [{ model, ratio: high / low, visits: high }] : [];
+      // Slices are not visits, and a pool opens connections as it needs them.
+      if (model.kind === 'eventloop' || model.kind === 'connection') return [];
+      const low = visitsOver(model, frame, frame.lows);
+      const high = visitsOver(model, frame, topWindows(frame.rising));
+      if (low.perRequest === 0 || high.perRequest === 0) return [];
+      const ratio = high.perRequest / low.perRequest;
+      const beyondChance = ratio - 1 > chance(low.visits, high.visits);
+      return ratio > RETRIES && beyondChance ? [{ model, ratio, visits: high.perRequest }] : [];
     });
   },
   format: ({ model, ratio }) =>
@@ -82,8 +82,9 @@ export const demandDrifts: Finding<Drift> = {
           const first = demandOver(model.lane, null, [a], (w) => windows[w].requests);
           const last = demandOver(model.lane, null, [b], (w) => windows[w].requests);
           const ratio = first.demandNs > 0 ? last.demandNs / first.demandNs : 1;
+          const least = Math.max(FLAT, chance(model.lane.holds[a], model.lane.holds[b]));
           if (
-            Math.abs(ratio - 1) > FLAT &&
+            Math.abs(ratio - 1) > least &&
             (worst === null || Math.abs(ratio - 1) > Math.abs(worst.ratio - 1))
           ) {
             worst = { model, ratio, rate: ra, firstNs: first.demandNs, lastNs: last.demandNs };
@@ -101,6 +102,16 @@ export const demandDrifts: Finding<Drift> = {
   values: ({ ratio }) => ({ demandRatio: ratio }),
 };
 
-function mean(values: readonly number[]): number {
-  return values.reduce((a, b) => a + b, 0) / values.length;
+function visitsOver(
+  model: QueueModel,
+  frame: Frame,
+  windows: readonly number[],
+): { visits: number; perRequest: number } {
+  let visits = 0;
+  let requests = 0;
+  for (const w of windows) {
+    visits += model.series.arrivals[w];
+    requests += frame.timeline.windows[w].requests;
+  }
+  return { visits, perRequest: requests > 0 ? visits / requests : 0 };
 }
