@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { LinkReady } from '../link/main.ts';
 import type { Children } from '../run/children.ts';
+import { registerModule } from '../run/register-module.ts';
 import type { ServiceReady } from '../service/main.ts';
 import type { Variant } from '../service/variants.ts';
 
@@ -36,7 +37,7 @@ export async function startService(
     'service',
     new URL('../service/main.ts', import.meta.url),
     {
-      nodeOptions: ['--import', import.meta.resolve('@waitfall/instrumentation/register')],
+      nodeOptions: ['--import', registerModule()],
       env: {
         DATABASE_URL: databaseUrl,
         PORT: '0',

@@ -8,6 +8,7 @@ import { analyze, verdictLine } from '../run/analyzer.ts';
 import type { Children } from '../run/children.ts';
 import { makeRunDirectory, say, shown } from '../run/command.ts';
 import { offerLoad } from '../run/load.ts';
+import { registerModule } from '../run/register-module.ts';
 import type { ReportFile } from '../run/report-file.ts';
 import { UNRECORDED } from '../run/unrecorded.ts';
 import type { Ready } from './listen.ts';
@@ -38,7 +39,7 @@ export async function startLabService(
     args,
     ...(traceFile
       ? {
-          nodeOptions: ['--import', import.meta.resolve('@waitfall/instrumentation/register')],
+          nodeOptions: ['--import', registerModule()],
           env: { OTEL_SERVICE_NAME: name, WAITFALL_TRACE_FILE: traceFile },
         }
       : {}),

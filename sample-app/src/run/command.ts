@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { Children } from './children.ts';
+import { interruption } from './interruption.ts';
 import { workingDirectory } from './working-directory.ts';
 
 const EXIT_FAILED = 1;
@@ -84,16 +85,4 @@ async function runAndStop(work: (running: Running) => Promise<boolean>): Promise
     await children.stopAll();
     for (const close of closing) await close();
   }
-}
-
-/** Fulfilled when the user, or the end of the npm that started us, wants the command to end. */
-function interruption(): Promise<string> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve(signal));
-    const parent = process.ppid;
-    // npm passes a signal to its shell, and not every shell passes it on to us.
-    if (process.env['npm_lifecycle_event']) {
-      setInterval(() => process.ppid !== parent && resolve('npm ended'), 500).unref();
-    }
-  });
 }
