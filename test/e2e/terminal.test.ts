@@ -113,7 +113,7 @@ for (const [columns, rows] of [
       }
       terminal.press('Escape');
       terminal.press('5', 'Enter');
-      await terminal.until(/wait_for .*signup/);
+      await terminal.until(/pg-pool:signup/);
       terminal.press('p');
       await terminal.until(/parts add up to 10,000,000 ns of 10,000,000 ns/);
       assert.match(terminal.state(), /^1 /);
@@ -133,7 +133,7 @@ test('the real screen is the drawn one, character for character', { skip }, asyn
     for (const [keys, names, mark] of [
       [[], [], /Enter first queue/],
       [['3'], ['3'], /longest wait/],
-      [['5', 'Enter'], ['5', 'enter'], /wait_for .*signup/],
+      [['5', 'Enter'], ['5', 'enter'], /pg-pool:signup/],
     ] as const) {
       if (keys.length > 0) terminal.press(...keys);
       await reader.type(...names);
@@ -219,7 +219,7 @@ test('o writes the opened trace, with every attribute, into the current director
     terminal.press(`${process.execPath} ${COMMAND} ${one}`, 'Enter');
     await terminal.until(/1 Verdict/);
     terminal.press('5', 'Enter');
-    await terminal.until(/wait_for .*signup/);
+    await terminal.until(/pg-pool:signup/);
     terminal.press('o');
     await terminal.until(/written to waitfall-trace-4bf92f35\.json/);
     const saved = JSON.parse(readFileSync(join(folder, 'waitfall-trace-4bf92f35.json'), 'utf8'));

@@ -22,8 +22,8 @@ export function detailLines(context: Context, trace: TraceDetail, line: VisibleR
   const row = trace.rows[line.index];
   return [
     titleLine(context, row, line),
-    ...blockerLines(context, row),
     ...factLines(trace, row),
+    ...blockerLines(context, row),
     ...spanLines(context, row),
   ];
 }
@@ -50,16 +50,16 @@ function titleLine({ columns }: Context, row: TraceRow, line: VisibleRow): Line 
 /** Blockers a line each; all of them only in the details. */
 function blockerLines({ session, frame, columns }: Context, row: TraceRow): Line[] {
   const shown = row.blockers.slice(0, isOn(frame, 'details') ? 8 : 2);
-  const lines = shown.map((blocker, index): Line => {
-    const hint = blocker.trace < 0 ? '' : index === 0 ? '   b: go there' : '';
+  const more = row.blockers.length - shown.length;
+  return shown.map((blocker, index): Line => {
+    const last = index === shown.length - 1 && more > 0;
+    const hint =
+      index === 0 && blocker.trace >= 0 ? '   b: go there' : last ? `   and ${more} more (Tab)` : '';
     const state = blocker.state === '' ? '' : `, ${clean(blocker.state)}`;
     const age = blocker.ageNs === null ? '' : `, begun ${duration(blocker.ageNs)} before`;
     const by = ` ${index === 0 ? 'held up by' : 'and before by'} ${blockerText(blocker, session)}`;
     return [[choose([`${by}${state}${age}`, `${by}${state}`, by], columns - width(hint))], [hint, DIM]];
   });
-  const more = row.blockers.length - shown.length;
-  if (more > 0) lines.push([[` and ${more} more before them (Tab)`, DIM]]);
-  return lines;
 }
 
 function factLines(trace: TraceDetail, row: TraceRow): Line[] {

@@ -117,7 +117,7 @@ function rowLine(
   const blocked = row.blockers.length > 0 ? ' b' : '  ';
   const times = visible.count > 1 ? ` ×${visible.count}` : '';
   const room = nameCells - 2 - indent.length - 2 - width(times);
-  const name = clean(row.name);
+  const name = nameOf(row);
   const label: Part = [
     padEnd(`${cutMiddle(name, Math.max(3, room))}${times}`, nameCells - 2 - indent.length - 2),
     selected ? { selected: true } : row.error ? { fg: 'bad' } : undefined,
@@ -142,6 +142,11 @@ function rowLine(
         : `${padStart(duration(visible.ownedNs), 10)} ${padStart(percent(share), 7)}`,
     ],
   ];
+}
+
+/** The colour says that it is a wait: the name of what was waited for needs the room. */
+function nameOf({ name, segment }: TraceRow): string {
+  return clean(segment.endsWith('_wait') ? name.replace(/^wait_for /, '') : name);
 }
 
 /** Deeper than there is room for, the depth stands in figures. */
