@@ -137,10 +137,45 @@ export function emitSegment(record: SegmentRecord): SpanContext | undefined {
 }
 
 /** A span of ours that others may refer to before it has ended. */
-export interface ReservedSpan {
-  readonly context: SpanContext;
-  /** The caller's context with the span in it. */
-  readonly active: Context;
+export class ReservedSpan {
+  readonly #parent: Context;
+  readonly #parentSpan: SpanContext;
+  readonly #context: SpanContext;
+  readonly #startMs: number;
+  #active: Context | undefined;
+
+  constructor(parent: Context, parentSpan: SpanContext, startMs: number) {
+    this.#parent = parent;
+    this.#parentSpan = parentSpan;
+    this.#context = childContext(parentSpan);
+    this.#startMs = startMs;
+  }
+
+  /** The caller's context with the span in it; most spans have nothing below them and never need it. */
+  get active(): Context {
+    if (this.#active === undefined) {
+      const span = trace.wrapSpanContext(this.#context);
+      const root = rootOf(this.#parent);
+      if (root !== undefined) setRoot(span, root, this.#startMs);
+      this.#active = trace.setSpan(this.#parent, span);
+    }
+    return this.#active;
+  }
+
+  end(name: string, kind: SpanKind, endMs: number, attributes: Attributes, error: boolean): void {
+    sink?.accept({
+      parent: this.#parentSpan,
+      name,
+      kind,
+      anchor: rootOf(this.#parent)?.anchor ?? currentAnchor(),
+      startMs: this.#startMs,
+      endMs,
+      attributes,
+      links: undefined,
+      error,
+      context: this.#context,
+    });
+  }
 }
 
 /**
@@ -150,31 +185,10 @@ export interface ReservedSpan {
  * @returns undefined outside a sampled request, and without that processor.
  */
 export function reserveSpan(parent: Context, startMs: number): ReservedSpan | undefined {
-  if (sink === undefined || !isSampled(parent)) return undefined;
-  const context = childContext(trace.getSpanContext(parent)!);
-  const span = trace.wrapSpanContext(context);
-  const root = rootOf(parent);
-  if (root !== undefined) setRoot(span, root, startMs);
-  return { context, active: trace.setSpan(parent, span) };
-}
-
-/** Finishes a span that was reserved. */
-export function emitReserved(
-  parent: Context,
-  { context }: ReservedSpan,
-  span: {
-    name: string;
-    kind: SpanKind;
-    startMs: number;
-    endMs: number;
-    attributes: Attributes;
-    error: boolean;
-  },
-): void {
+  if (sink === undefined) return undefined;
   const parentSpan = trace.getSpanContext(parent);
-  if (parentSpan === undefined) return;
-  const anchor = rootOf(parent)?.anchor ?? currentAnchor();
-  sink?.accept({ ...span, parent: parentSpan, context, anchor, links: undefined });
+  if (parentSpan === undefined || (parentSpan.traceFlags & TraceFlags.SAMPLED) === 0) return undefined;
+  return new ReservedSpan(parent, parentSpan, startMs);
 }
 
 function drop(root: RootRecord | undefined, ns: number): void {

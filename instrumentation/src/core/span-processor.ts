@@ -1,5 +1,6 @@
 import { type Context, type HrTime, trace } from '@opentelemetry/api';
 import { SCOPE_NAME } from '../conventions.ts';
+import { ownAttributes } from '../export/shared-attributes.ts';
 import { now } from './clock.ts';
 import { type LazySink, setLazySink } from './emit.ts';
 import { type FinishedSpan, LazySpan, type SpanOrigin } from './lazy-span.ts';
@@ -77,7 +78,8 @@ export class WaitfallSpanProcessor implements AnySpanProcessor, LazySink {
 
   accept(finished: FinishedSpan): LazySpan | undefined {
     if (this.#origin === undefined) return undefined;
-    const span = new LazySpan(this.#origin, finished);
+    const attributes = ownAttributes(finished.attributes);
+    const span = new LazySpan(this.#origin, { ...finished, attributes });
     this.#next.onEnd(span);
     return span;
   }

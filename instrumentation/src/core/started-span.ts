@@ -12,21 +12,29 @@ export interface StartedSpan extends Span {
   spanContext(): SpanContext;
 }
 
-let lastStarted: StartedSpan | undefined;
+/** The official instrumentation whose spans are looked for. */
+const OFFICIAL_PG = '@opentelemetry/instrumentation-pg';
 
-/** Notes the span that started last in this synchronous stretch of code. */
+let poolSpan: StartedSpan | undefined;
+let querySpan: StartedSpan | undefined;
+
+/** Notes the spans of the official pg instrumentation that start in this synchronous stretch of code. */
 export function noteStarted(span: StartedSpan): void {
-  lastStarted = span;
+  if (span.instrumentationScope?.name !== OFFICIAL_PG) return;
+  if (span.name.startsWith('pg-pool.connect')) poolSpan = span;
+  else if (span.name.startsWith('pg.query')) querySpan = span;
 }
 
-/** Forgets it: what {@link lastStartedOf} returns afterwards started later. */
-export function forgetLastStarted(): void {
-  lastStarted = undefined;
+/** @returns the official `pg-pool.connect` span that started since the last call, if any. */
+export function takePoolSpan(): Span | undefined {
+  const span = poolSpan;
+  poolSpan = undefined;
+  return span;
 }
 
-/** @returns the span that started last, if it is of the given instrumentation. */
-export function lastStartedOf(scope: string, namePrefix: string): Span | undefined {
-  const span = lastStarted;
-  if (span?.instrumentationScope?.name !== scope || !span.name.startsWith(namePrefix)) return undefined;
+/** @returns the official `pg.query` span that started since the last call, if any. */
+export function takeQuerySpan(): Span | undefined {
+  const span = querySpan;
+  querySpan = undefined;
   return span;
 }

@@ -1,7 +1,8 @@
 import type { Context } from '@opentelemetry/api';
 import type { AnySpanProcessor } from '../core/span-processor.ts';
+import type { ExportableSpan } from './group-spans.ts';
 import { LineFile } from './line-file.ts';
-import { type ExportableSpan, encodeLine } from './otlp-json.ts';
+import { encodeLine } from './otlp-json.ts';
 
 const FLUSH_EVERY_MS = 200;
 const MAX_BATCH = 512;

@@ -1,6 +1,6 @@
 import { warnOnce } from '../core/warn.ts';
 import type { SpanDestination } from '../standalone/provider.ts';
-import type { ExportableSpan } from './otlp-json.ts';
+import type { ExportableSpan } from './group-spans.ts';
 import { encodeRequest } from './otlp-protobuf.ts';
 import type { OtlpSender } from './otlp-sender.ts';
 

@@ -1,23 +1,6 @@
-import type { Attributes, AttributeValue, HrTime, Link, SpanContext, SpanStatus } from '@opentelemetry/api';
-
-/** The part of the SDK's ReadableSpan that an export holds. */
-export interface ExportableSpan {
-  name: string;
-  kind: number;
-  spanContext(): SpanContext;
-  parentSpanContext?: SpanContext;
-  startTime: HrTime;
-  endTime: HrTime;
-  status: SpanStatus;
-  attributes: Attributes;
-  links: Link[];
-  events: { name: string; time: HrTime; attributes?: Attributes }[];
-  resource: { attributes: Attributes };
-  instrumentationScope: { name: string; version?: string };
-  droppedAttributesCount: number;
-  droppedEventsCount: number;
-  droppedLinksCount: number;
-}
+import type { Attributes, AttributeValue, HrTime, Link } from '@opentelemetry/api';
+import { type ExportableSpan, groupSpans } from './group-spans.ts';
+import { encodedOnce } from './shared-attributes.ts';
 
 /** OTLP `SpanFlags`: whether the parent is remote is known / is true. */
 const FLAG_HAS_IS_REMOTE = 0x100;
@@ -28,25 +11,13 @@ const FLAG_IS_REMOTE = 0x200;
  * as numbers. https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
  */
 export function encodeLine(spans: readonly ExportableSpan[]): string {
-  const byResource = new Map<object, Map<string, ExportableSpan[]>>();
-  const scopes = new Map<string, ExportableSpan['instrumentationScope']>();
-  for (const span of spans) {
-    let byScope = byResource.get(span.resource);
-    if (byScope === undefined) byResource.set(span.resource, (byScope = new Map()));
-    const { name, version } = span.instrumentationScope;
-    const key = `${name}\0${version ?? ''}`;
-    scopes.set(key, span.instrumentationScope);
-    const list = byScope.get(key);
-    if (list === undefined) byScope.set(key, [span]);
-    else list.push(span);
-  }
   const resourceSpans: string[] = [];
-  for (const [resource, byScope] of byResource) {
+  for (const { resource, scopes } of groupSpans(spans)) {
     const scopeSpans: string[] = [];
-    for (const [key, list] of byScope) {
-      scopeSpans.push(`{"scope":${scopeJson(scopes.get(key)!)},"spans":[${list.map(spanJson).join(',')}]}`);
+    for (const [scope, list] of scopes) {
+      scopeSpans.push(`{"scope":${scopeJson(scope)},"spans":[${list.map(spanJson).join(',')}]}`);
     }
-    const attributes = attributesJson((resource as ExportableSpan['resource']).attributes);
+    const attributes = attributesJson(resource.attributes);
     resourceSpans.push(`{"resource":{"attributes":${attributes}},"scopeSpans":[${scopeSpans.join(',')}]}`);
   }
   return `{"resourceSpans":[${resourceSpans.join(',')}]}\n`;
@@ -70,7 +41,8 @@ function spanJson(span: ExportableSpan): string {
   }
   json += `,"flags":${flags},"name":${JSON.stringify(span.name)},"kind":${span.kind + 1}`;
   json += `,"startTimeUnixNano":"${unixNano(span.startTime)}","endTimeUnixNano":"${unixNano(span.endTime)}"`;
-  json += `,"attributes":${attributesJson(span.attributes)}`;
+  const shared = encodedOnce(span.attributes, 'json', () => attributesJson(span.attributes));
+  json += `,"attributes":${shared ?? attributesJson(span.attributes)}`;
   if (span.droppedAttributesCount > 0) json += `,"droppedAttributesCount":${span.droppedAttributesCount}`;
   if (span.events.length > 0) json += `,"events":[${span.events.map(eventJson).join(',')}]`;
   if (span.droppedEventsCount > 0) json += `,"droppedEventsCount":${span.droppedEventsCount}`;
@@ -99,9 +71,21 @@ function attributesJson(attributes: Attributes): string {
     const value = attributes[key];
     if (value === undefined || value === null) continue;
     if (json.length > 1) json += ',';
-    json += `{"key":${JSON.stringify(key)},"value":${valueJson(value)}}`;
+    json += `{"key":${quotedKey(key)},"value":${valueJson(value)}}`;
   }
   return `${json}]`;
+}
+
+const MAX_KEYS = 2_000;
+const quotedKeys = new Map<string, string>();
+
+function quotedKey(key: string): string {
+  let quoted = quotedKeys.get(key);
+  if (quoted === undefined) {
+    quoted = JSON.stringify(key);
+    if (quotedKeys.size < MAX_KEYS) quotedKeys.set(key, quoted);
+  }
+  return quoted;
 }
 
 function valueJson(value: AttributeValue | null | undefined): string {

@@ -1,6 +1,7 @@
 import type { Attributes, AttributeValue, Link } from '@opentelemetry/api';
-import type { ExportableSpan } from './otlp-json.ts';
+import { type ExportableSpan, groupSpans } from './group-spans.ts';
 import { ProtobufWriter } from './protobuf-writer.ts';
+import { encodedOnce } from './shared-attributes.ts';
 
 /** OTLP `SpanFlags`: whether the parent is remote is known / is true. */
 const FLAG_HAS_IS_REMOTE = 0x100;
@@ -21,24 +22,14 @@ const writer = new ProtobufWriter();
 export function encodeRequest(spans: readonly ExportableSpan[]): Buffer {
   // What a span that could not be encoded has left behind is not part of this request.
   writer.clear();
-  const byResource = new Map<ExportableSpan['resource'], Map<string, ExportableSpan[]>>();
-  for (const span of spans) {
-    let byScope = byResource.get(span.resource);
-    if (byScope === undefined) byResource.set(span.resource, (byScope = new Map()));
-    const key = `${span.instrumentationScope.name}\0${span.instrumentationScope.version ?? ''}`;
-    const list = byScope.get(key);
-    if (list === undefined) byScope.set(key, [span]);
-    else list.push(span);
-  }
   const parts: Buffer[] = [];
-  for (const [resource, byScope] of byResource) {
+  for (const { resource, scopes: groups } of groupSpans(spans)) {
     // Each span is a message of its own length; the two around them may be larger than a writer's message.
     const scopes: Buffer[] = [];
-    for (const [key, list] of byScope) {
-      const [name, version] = key.split('\0');
+    for (const [{ name, version }, list] of groups) {
       const scope = writer.open(1);
       writer.string(1, name);
-      if (version !== '') writer.string(2, version);
+      if (version) writer.string(2, version);
       writer.close(scope);
       for (const span of list) writeSpan(span);
       scopes.push(delimited(2, writer.take()));
@@ -80,7 +71,9 @@ function writeSpan(span: ExportableSpan): void {
   writer.varint(6, span.kind + 1);
   writer.time(7, span.startTime);
   writer.time(8, span.endTime);
-  writeAttributes(9, span.attributes);
+  const shared = encodedOnce(span.attributes, 'protobuf', () => encodedAttributes(9, span.attributes));
+  if (shared !== undefined) writer.bytes(shared);
+  else writeAttributes(9, span.attributes);
   if (span.droppedAttributesCount > 0) writer.varint(10, span.droppedAttributesCount);
   for (const event of span.events) {
     const part = writer.open(11);
@@ -119,6 +112,15 @@ function writeAttributes(field: number, attributes: Attributes): void {
     if (known !== undefined) writer.bytes(known);
     else writeAttribute(writer, field, key, value);
   }
+}
+
+function encodedAttributes(field: number, attributes: Attributes): Buffer {
+  const own = new ProtobufWriter();
+  for (const key of Object.keys(attributes)) {
+    const value = attributes[key];
+    if (value !== undefined && value !== null) writeAttribute(own, field, key, value);
+  }
+  return own.take();
 }
 
 /** Values that are new in almost every span: not worth a place in the cache. */

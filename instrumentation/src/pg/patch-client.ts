@@ -153,7 +153,7 @@ function watched(
         connection?.locks.replied(running, client, error, result?.rowCount, loopWait.maxMs);
       // Before it was handed on, the reply is an error of the call itself.
       if (handedOn) emitLoopTail(span.parent, loopWait, callMs, atMs);
-      span.end(client, text, error, atMs);
+      span.end(client, plan, text, error, atMs);
     } catch {
       // Ours must never reach the service.
     }
@@ -161,6 +161,7 @@ function watched(
   const wrap = (callback: Callback): Callback =>
     function (this: unknown, ...all: Parameters<Callback>) {
       replied(all[0], all[1]);
+      if (context.active() === caller) return callback.apply(this, all);
       return context.with(caller, callback, this, ...all);
     };
   try {
@@ -171,7 +172,7 @@ function watched(
     throw error;
   } finally {
     handedOn = true;
-    span.handedOn(true);
+    span.handedOn();
     if (running !== undefined) {
       running.parent = span.parent;
       running.hasStatementSpan = span.isKnown;

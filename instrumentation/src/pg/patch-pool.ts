@@ -77,6 +77,7 @@ function callPool(
 ): unknown {
   const settled = function (this: unknown, ...args: Parameters<PoolCallback>) {
     wait.settle(args[0], args[1]);
+    if (context.active() === wait.caller) return callback.apply(this, args);
     return context.with(wait.caller, callback, this, ...args);
   };
   const pendingBefore = pool._pendingQueue?.length ?? 0;

@@ -4,13 +4,11 @@ import { now } from '../core/clock.ts';
 import { countTime, emitSegment } from '../core/emit.ts';
 import { rootOf } from '../core/root.ts';
 import { onShutdown } from '../core/shutdown.ts';
-import { forgetLastStarted, lastStartedOf } from '../core/started-span.ts';
+import { takePoolSpan } from '../core/started-span.ts';
 import { warnOnce } from '../core/warn.ts';
 import { enterWork, leaveWork } from '../core/work.ts';
 import { poolResource } from './pool-name.ts';
 import type { PgClient, PgPool } from './types.ts';
-
-const OFFICIAL_SCOPE = '@opentelemetry/instrumentation-pg';
 
 /** Everybody who waits for a slot of a pool now, by pool. */
 const waiting = new WeakMap<PgPool, Set<PoolWait>>();
@@ -81,7 +79,7 @@ export class PoolWait {
       this.#queueDepth = Math.max(0, pending - idle - (max - total));
       this.#queued = pending >= idle + (max - total);
     }
-    forgetLastStarted();
+    takePoolSpan();
     let waiters = waiting.get(pool);
     if (waiters === undefined) waiting.set(pool, (waiters = new Set()));
     waiters.add(this);
@@ -89,9 +87,8 @@ export class PoolWait {
 
   /** Called when the pool's own `connect` has returned: a span that started within it is the official one. */
   called(): void {
-    const official = lastStartedOf(OFFICIAL_SCOPE, 'pg-pool.connect');
+    const official = takePoolSpan();
     if (official !== undefined) this.#parent = trace.setSpan(this.caller, official);
-    forgetLastStarted();
   }
 
   /** A new connection is opened for this waiter: from here on it holds the slot. */

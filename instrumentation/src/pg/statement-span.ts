@@ -1,9 +1,9 @@
 import { type Attributes, type Context, SpanKind, trace } from '@opentelemetry/api';
-import { emitReserved, type ReservedSpan, reserveSpan } from '../core/emit.ts';
-import { forgetLastStarted, lastStartedOf } from '../core/started-span.ts';
+import { type ReservedSpan, reserveSpan } from '../core/emit.ts';
+import { takeQuerySpan } from '../core/started-span.ts';
+import { shareAttributes } from '../export/shared-attributes.ts';
+import type { CachedPlan } from './sql/plan-cache.ts';
 import type { PgClient } from './types.ts';
-
-const OFFICIAL_SCOPE = '@opentelemetry/instrumentation-pg';
 
 /**
  * The span of one statement, whoever makes it: the official instrumentation where it is active, in whichever
@@ -13,7 +13,7 @@ export class StatementSpan {
   readonly #caller: Context;
   readonly #callMs: number;
   #own: ReservedSpan | undefined;
-  #active: Context | undefined;
+  #official: Context | undefined;
 
   /** To be made before the statement is handed on: an official wrapper around ours has just started its span. */
   constructor(caller: Context, callMs: number) {
@@ -24,56 +24,67 @@ export class StatementSpan {
 
   /** The context what belongs to the statement goes under. */
   get parent(): Context {
-    return this.#active ?? this.#caller;
+    return this.#official ?? this.#own?.active ?? this.#caller;
   }
 
   /** Whether {@link parent} is the statement's own span. */
   get isKnown(): boolean {
-    return this.#active !== undefined;
+    return this.#official !== undefined || this.#own !== undefined;
   }
 
   /** To be called when the statement was handed on: an official wrapper inside ours has started its span. */
-  handedOn(mayRecord: boolean): void {
-    if (this.#active !== undefined) return;
+  handedOn(): void {
+    if (this.#official !== undefined) return;
     this.#adopt();
-    if (this.#active !== undefined || !mayRecord) return;
-    this.#own = reserveSpan(this.#caller, this.#callMs);
-    this.#active = this.#own?.active;
+    if (this.#official === undefined) this.#own = reserveSpan(this.#caller, this.#callMs);
   }
 
   /** Writes our span, where it is ours to write. */
-  end(client: PgClient, text: string | undefined, error: unknown, endMs: number): void {
+  end(client: PgClient, plan: CachedPlan, text: string | undefined, error: unknown, endMs: number): void {
     if (this.#own === undefined) return;
-    const operation = operationOf(text);
-    const { host, port, database } = client.connectionParameters ?? client;
-    const attributes: Attributes = {
-      'db.system.name': 'postgresql',
-      'db.namespace': database,
-      'server.address': host,
-      'server.port': port,
-      'db.operation.name': operation,
-      'db.query.text': text,
-    };
-    const failed = error !== undefined && error !== null;
-    if (failed)
-      attributes['error.type'] = String((error as { code?: unknown }).code ?? (error as Error).name);
-    emitReserved(this.#caller, this.#own, {
-      name: `pg.query:${operation ?? ''} ${database ?? ''}`.trim(),
-      kind: SpanKind.CLIENT,
-      startMs: this.#callMs,
-      endMs,
-      attributes,
-      error: failed,
-    });
+    const { name, attributes } = describe(client, plan, text);
+    if (error === undefined || error === null) {
+      this.#own.end(name, SpanKind.CLIENT, endMs, attributes, false);
+      return;
+    }
+    const errorType = String((error as { code?: unknown }).code ?? (error as Error).name);
+    this.#own.end(name, SpanKind.CLIENT, endMs, { ...attributes, 'error.type': errorType }, true);
   }
 
   #adopt(): void {
-    const official = lastStartedOf(OFFICIAL_SCOPE, 'pg.query');
-    if (official !== undefined) this.#active = trace.setSpan(this.#caller, official);
-    forgetLastStarted();
+    const official = takeQuerySpan();
+    if (official !== undefined) this.#official = trace.setSpan(this.#caller, official);
   }
 }
 
-function operationOf(text: string | undefined): string | undefined {
-  return /^\s*([A-Za-z]+)/.exec(text ?? '')?.[1].toUpperCase();
+interface Description {
+  readonly name: string;
+  readonly attributes: Attributes;
+}
+
+/** Name and attributes by connection parameters and text: they repeat in every request. */
+const descriptions = new WeakMap<object, WeakMap<CachedPlan, Description>>();
+
+function describe(client: PgClient, plan: CachedPlan, text: string | undefined): Description {
+  const connection = client.connectionParameters ?? client;
+  let byPlan = descriptions.get(connection);
+  if (byPlan === undefined) descriptions.set(connection, (byPlan = new WeakMap()));
+  let description = byPlan.get(plan);
+  if (description === undefined) {
+    const { host, port, database } = connection;
+    const operation = /^\s*([A-Za-z]+)/.exec(text ?? '')?.[1].toUpperCase();
+    description = {
+      name: `pg.query:${operation ?? ''} ${database ?? ''}`.trim(),
+      attributes: shareAttributes({
+        'db.system.name': 'postgresql',
+        'db.namespace': database,
+        'server.address': host,
+        'server.port': port,
+        'db.operation.name': operation,
+        'db.query.text': text,
+      }),
+    };
+    byPlan.set(plan, description);
+  }
+  return description;
 }

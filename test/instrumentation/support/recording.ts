@@ -21,6 +21,7 @@ export interface Recorded {
   scope: string;
   startMs: number;
   endMs: number;
+  endEpochMs: number;
   lengthMs: number;
   /** `waitfall.*` attributes without their prefix, and all others. */
   attributes: Record<string, unknown>;
@@ -95,6 +96,7 @@ function recorded(span: ReadableSpan): Recorded {
     scope: span.instrumentationScope.name,
     startMs,
     endMs,
+    endEpochMs: endMs + originSeconds * 1e3,
     lengthMs: endMs - startMs,
     attributes: span.attributes,
     links: span.links.map((link) => ({ ...link.context, attributes: link.attributes ?? {} })),
