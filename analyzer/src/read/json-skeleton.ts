@@ -50,6 +50,13 @@ interface Frame {
   readonly spent: { from: number; to: number }[];
 }
 
+/** Where a value can be read in part; positions count from its first byte. */
+export interface Split {
+  readonly end: number;
+  readonly closers: string;
+  readonly spent: readonly (readonly [from: number, to: number])[];
+}
+
 /** Names are looked at only this deep: lists that can be split lie no deeper. */
 const NAMED_DEPTH = 8;
 
@@ -270,17 +277,15 @@ export class JsonSkeleton {
   }
 
   /**
-   * @returns a complete document made of the finished elements of the outermost list that has some, and the
-   * ranges to take out of the buffer (last first), or null when no list can be split yet.
+   * Finds the outermost list with finished elements. Those, with all that stands before them and `closers` behind,
+   * are a complete document; then the ranges in `spent` (last first) are to be taken out of the buffer.
+   * @returns null when no list can be split yet.
    */
-  split(
-    buffer: Buffer,
-    start: number,
-  ): { text: string; spent: readonly (readonly [number, number])[] } | null {
+  split(): Split | null {
     const depth = this.#frames.findIndex((frame, i) => frame.commaEnd > 0 && this.#splittable(i));
     if (depth < 0) return null;
     const frame = this.#frames[depth];
-    const text = buffer.toString('utf8', start, start + frame.commaEnd - 1) + this.#closers(depth);
+    const end = frame.commaEnd - 1;
     const spent: (readonly [number, number])[] = [[frame.contentStart, frame.commaEnd]];
     for (let i = depth - 1; i >= 0; i--) {
       for (const range of this.#frames[i].spent.reverse()) spent.push([range.from, range.to]);
@@ -289,7 +294,7 @@ export class JsonSkeleton {
     for (const [from, to] of spent) this.#shift(from, to - from);
     frame.elementEnd = 0;
     frame.commaEnd = 0;
-    return { text, spent };
+    return { end, closers: this.#closers(depth), spent };
   }
 
   #splittable(depth: number): boolean {

@@ -1,7 +1,7 @@
 import { type Position, STILL_WRITTEN } from './collector.ts';
 import { unknownReason } from './json-shapes.ts';
-import { JsonSkeleton } from './json-skeleton.ts';
-import { LineBuffer } from './line-buffer.ts';
+import { JsonSkeleton, type Split } from './json-skeleton.ts';
+import { LineBuffer, PADDING } from './line-buffer.ts';
 import { parseJson } from './parse-json.ts';
 import { quote } from './quote.ts';
 
@@ -15,7 +15,7 @@ const REQUEST_STARTS = ['{"resourceSpans"', '{"resourceMetrics"', '{"resourceLog
 export interface JsonHandler {
   /** Takes one parsed value. Returns false when its format is unknown. */
   value(value: unknown, at: Position): boolean;
-  /** Takes one line as bytes, ahead of JSON.parse. Returns false to have it parsed. */
+  /** Takes one value as bytes, ahead of JSON.parse, with {@link PADDING} behind. Returns false to have it parsed. */
   line?(buffer: Buffer, from: number, to: number): boolean;
   broken(at: Position, reason: string): void;
   /** The input ends inside `what`. */
@@ -145,11 +145,16 @@ export class JsonValues {
     const end = input.trimmedEnd(lineEnd);
     const last = input.bytes[end - 1];
     if (last !== 0x7d && last !== 0x5d) return false;
-    if (this.#handler.line?.(input.bytes, input.start, end)) {
+    return this.#read(input.bytes, input.start, end);
+  }
+
+  /** Reads one value; its bytes first, as text only where nobody knows them. @returns false when it is no JSON. */
+  #read(bytes: Buffer, from: number, end: number): boolean {
+    if (this.#handler.line?.(bytes, from, end)) {
       this.#good();
       return true;
     }
-    return this.#parse(input.text(input.start, end));
+    return this.#parse(bytes.toString('utf8', from, end));
   }
 
   /** Only the first line of a file can do that. */
@@ -195,7 +200,7 @@ export class JsonValues {
     const state = skeleton.walk(input.bytes, input.start, input.end);
     const position = input.start + skeleton.position;
     if (state === 'complete') {
-      if (this.#parse(input.text(input.start, position))) {
+      if (this.#read(input.bytes, input.start, position)) {
         if (skeleton.newlines > 0) this.lines = false;
         input.jumpTo(position, skeleton.newlines);
         this.#walkLine = true;
@@ -214,7 +219,7 @@ export class JsonValues {
   /** Reads the list elements that are complete and takes them out of the buffer; what encloses them stays. */
   #splitOff(): void {
     const input = this.#input;
-    const cut = this.#skeleton.split(input.bytes, input.start);
+    const cut = this.#skeleton.split();
     if (cut === null) {
       if (input.length < MAX_VALUE_BYTES) return;
       const megabytes = MAX_VALUE_BYTES >> 20;
@@ -226,10 +231,20 @@ export class JsonValues {
     this.#inParts = true;
     if (this.#skeleton.newlines > 0) this.lines = false;
     const values = this.#values;
-    if (!this.#parse(cut.text)) this.#handler.broken(this.#position(), 'not valid JSON in part');
+    if (!this.#part(cut)) this.#handler.broken(this.#position(), 'not valid JSON in part');
     // The parts of one value count as one, once its end is reached.
     this.#values = values;
     for (const [from, to] of cut.spent) input.cut(input.start + from, input.start + to);
+  }
+
+  /** Reads what stands before a split, closed as if it were all. */
+  #part({ end, closers }: Split): boolean {
+    const { bytes, start } = this.#input;
+    const length = end + closers.length;
+    const part = Buffer.allocUnsafe(length + PADDING);
+    bytes.copy(part, 0, start, start + end);
+    part.write(closers, end, 'latin1');
+    return this.#read(part, 0, length);
   }
 
   #skipValue(): boolean {

@@ -1,5 +1,5 @@
 /** Room behind the last byte, so that a scanner may read ahead. */
-const PADDING = 64;
+export const PADDING = 64;
 const SMALLEST = 1 << 16;
 
 const NEWLINE = 10;

@@ -1,10 +1,8 @@
 import type { SpanTableBuilder } from '../model/span-table-builder.ts';
 import { JsonBytes, UNKNOWN } from './json-bytes.ts';
+import { PADDING } from './line-buffer.ts';
 import { OtlpSpanScanner } from './otlp-span-scan.ts';
 import { decodeAttributes, isObject, text } from './otlp-values.ts';
-
-/** Bytes that must stand behind a line, so that reads of four never leave the buffer. */
-export const SCAN_PADDING = 64;
 
 const MAX_CACHED = 1000;
 
@@ -30,7 +28,7 @@ export class OtlpLineScanner {
 
   /** Reads buffer[from..end). @returns false when the line is not one it knows; then nothing of it stays. */
   scan(buffer: Buffer, from: number, end: number): boolean {
-    if (end + SCAN_PADDING > buffer.length || buffer[from] !== 0x7b) return false;
+    if (end + PADDING > buffer.length || buffer[from] !== 0x7b) return false;
     this.#json.setBuffer(buffer);
     const mark = this.#builder.mark();
     let stopped: number;

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SpanTableBuilder } from '../../../analyzer/src/model/span-table-builder.ts';
-import { OtlpLineScanner, SCAN_PADDING } from '../../../analyzer/src/read/otlp-line-scan.ts';
+import { PADDING } from '../../../analyzer/src/read/line-buffer.ts';
+import { OtlpLineScanner } from '../../../analyzer/src/read/otlp-line-scan.ts';
 import { dumpAccount, dumpSpans } from './dump.ts';
 import { RICH_ENCODINGS } from './encodings.ts';
 import { readBytes, seeded } from './reading.ts';
@@ -9,7 +10,7 @@ import { readBytes, seeded } from './reading.ts';
 /** Lines the scanner reads itself, without the slow path. */
 function scans(line: string): boolean {
   const content = Buffer.from(line);
-  const buffer = Buffer.concat([content, Buffer.alloc(SCAN_PADDING, '\n')]);
+  const buffer = Buffer.concat([content, Buffer.alloc(PADDING, '\n')]);
   return new OtlpLineScanner(new SpanTableBuilder()).scan(buffer, 0, content.length);
 }
 
