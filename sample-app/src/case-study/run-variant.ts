@@ -102,6 +102,7 @@ export async function runVariant(options: RunOptions): Promise<VariantRun> {
     return { variant, directory, load, invariants: load.invariants, samples: monitor.samples };
   } finally {
     await monitor.stop();
+    await children.stop(service.child);
     if (link) await children.stop(link.child);
   }
 }

@@ -60,7 +60,8 @@ export class Children {
     await ended;
   }
 
+  /** Ends what was started last first: those who ask before those who answer. */
   async stopAll(): Promise<void> {
-    await Promise.all([...this.#running.keys()].map((child) => this.stop(child)));
+    for (const child of [...this.#running.keys()].reverse()) await this.stop(child);
   }
 }

@@ -33,8 +33,10 @@ const pool = new pg.Pool({
   min: config.poolMax,
   idleTimeoutMillis: 0,
 });
-// An idle connection that breaks is replaced at the next request; without a listener it would end the process.
-pool.on('error', (error) => console.error(`idle database connection lost: ${error.message}`));
+const connectionLost = (error: Error) => console.error(`database connection lost: ${error.message}`);
+// A lost connection is replaced at the next request; without listeners it would end the process, idle or in use.
+pool.on('error', connectionLost);
+pool.on('connect', (client) => client.on('error', connectionLost));
 
 /** Opens all connections before the first request: a run measures queues, not the first connects. */
 async function openConnections(): Promise<void> {
@@ -46,7 +48,7 @@ async function openConnections(): Promise<void> {
 async function connectForStats(): Promise<pg.Client | null> {
   if (config.audit !== 'outbox') return null;
   const client = new pg.Client({ connectionString: DATABASE_URL, application_name: 'signup-stats' });
-  client.on('error', (error) => console.error(`connection of /stats lost: ${error.message}`));
+  client.on('error', connectionLost);
   await client.connect();
   return client;
 }
