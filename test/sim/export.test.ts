@@ -21,7 +21,8 @@ import { readInputs } from '../../analyzer/src/read/index.ts';
 import { exportSpans, toInput, writeOtlp } from './export/index.ts';
 import { threshold } from './export/sample.ts';
 import { FULL_EXPORT } from './export/types.ts';
-import { blueprint, planLoad } from './generate.ts';
+import { blueprint } from './generate.ts';
+import { planLoad } from './plan-load.ts';
 import { simulate } from './simulate.ts';
 
 const run = simulate(planLoad(blueprint(4, { shape: 'replicas' }), 150, 300, 'rising'), {

@@ -1,9 +1,9 @@
-import { type Demand, demands, idleLatencyNs } from './demand.ts';
+import { type Demand, demands } from './demand.ts';
 import { constant, type Duration, exponential, lognormal, Random, scaled } from './random.ts';
+import { scaleCpu, scaleLocked, scaleWhere } from './scale.ts';
 import {
   type Call,
   type Load,
-  type LoadStep,
   poolResource,
   type QueueKind,
   type Route,
@@ -11,6 +11,8 @@ import {
   type Statement,
   type Step,
 } from './scenario.ts';
+
+export { type Coverage, planLoad } from './plan-load.ts';
 
 /** Which queue a scenario is built to saturate first; `none`: any of them, but the load stops well below. */
 export const FAMILIES = [
@@ -359,108 +361,4 @@ function shares(random: Random): number[] {
   const n = 2 + random.below(7);
   const hot = random.chance(0.5) ? random.between(1.1, 1.8) : 1;
   return Array.from({ length: n }, (_, i) => (i === 0 ? hot : random.between(0.95, 1.05)));
-}
-
-function mapSteps(steps: readonly Step[], change: (step: Step) => Step): Step[] {
-  return steps.map((step) => {
-    if (step.do === 'parallel') {
-      return { ...step, branches: step.branches.map((branch) => mapSteps(branch, change)) };
-    }
-    if (step.do === 'tail') return { ...step, steps: mapSteps(step.steps, change) };
-    if (step.do === 'transaction') return { ...step, body: mapSteps(step.body, change) };
-    return change(step);
-  });
-}
-
-function scaleCpu(scenario: Scenario, factor: number): Scenario {
-  const { receive, callback, resume, respond } = scenario.cpu;
-  const cpu = {
-    resume,
-    receive: scaled(receive, factor),
-    // A callback that only passes a reply on stays short, however heavy the service's own work is.
-    callback: scaled(callback, Math.min(factor, 2)),
-    respond: scaled(respond, factor),
-  };
-  return { ...scaleWhere(scenario, (step) => step.do === 'cpu', factor), cpu };
-}
-
-/** Scales the statements from the one that locks to COMMIT. */
-function scaleLocked(scenario: Scenario, factor: number): Scenario {
-  const tables = new Set(['campaign', 'signup', 'audit_log', '']);
-  return scaleWhere(
-    scenario,
-    (step) =>
-      step.do === 'statement' && step.verb !== 'SELECT' && step.verb !== 'BEGIN' && tables.has(step.table),
-    factor,
-  );
-}
-
-function scaleWhere(scenario: Scenario, matches: (step: Step) => boolean, factor: number): Scenario {
-  return {
-    ...scenario,
-    routes: scenario.routes.map((route) => ({
-      ...route,
-      steps: mapSteps(route.steps, (step) =>
-        'cost' in step && matches(step) ? { ...step, cost: scaled(step.cost, factor) } : step,
-      ),
-    })),
-  };
-}
-
-/** A step shorter than this many latencies shows the step before it. */
-const LATENCIES_PER_STEP = 12;
-
-/** Which part of the way to the knee and beyond a run covers. */
-export type Coverage = 'rising' | 'below' | 'single';
-
-/** @returns the steps of a run around a knee: rising past it, stopping at 0.5 to 0.72 of it, or one step there. */
-export function planLoad(
-  print: Blueprint,
-  kneePerSecond: number,
-  requests: number,
-  coverage: Coverage = print.family === 'none' ? 'below' : 'rising',
-): Scenario {
-  const random = new Random(print.seed, 103);
-  const reach = random.between(0.5, 0.72);
-  const top = coverage === 'rising' ? random.between(1.25, 1.5) : reach;
-  const bottom = random.between(0.22, 0.3);
-  const n = coverage === 'single' ? 1 : 8 + random.below(3);
-  const fractions = Array.from({ length: n }, (_, i) =>
-    n === 1 ? reach : bottom + ((top - bottom) * i) / (n - 1),
-  );
-  if (coverage === 'rising') fractions.push(0.3);
-  const total = fractions.reduce((sum, f) => sum + f, 0);
-  const durationNs = Math.round(
-    Math.max((requests * 1e9) / (total * kneePerSecond), LATENCIES_PER_STEP * idleLatencyNs(print.scenario)),
-  );
-  const steps = fractions.map((fraction, i): LoadStep => {
-    const rate = fraction * kneePerSecond;
-    return {
-      arrivalsPerSecond: rate,
-      durationNs,
-      phase:
-        coverage === 'rising' && i === n
-          ? 'recovery'
-          : fraction > 1
-            ? 'overload'
-            : coverage === 'single'
-              ? 'steady'
-              : 'ramp',
-    };
-  });
-  const { scenario } = print;
-  if (print.shape !== 'closed') return { ...scenario, load: { ...scenario.load, steps } };
-  const think = exponential(400 * MS);
-  const cycleNs = think.meanNs + idleLatencyNs(scenario);
-  return {
-    ...scenario,
-    load: {
-      ...scenario.load,
-      closed: { think },
-      steps: steps.map((step) => ({
-        ...step,
-        users: Math.max(1, Math.round((step.arrivalsPerSecond * cycleNs) / 1e9)),
-      })),
-    },
-  };
 }

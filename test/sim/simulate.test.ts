@@ -8,8 +8,10 @@ import { demands } from './demand.ts';
 import { traceIdOf } from './export/identity.ts';
 import { toInput } from './export/index.ts';
 import { FULL_EXPORT } from './export/types.ts';
-import { blueprint, planLoad, SHAPES, type Shape } from './generate.ts';
-import { type Run, simulate } from './simulate.ts';
+import { blueprint, SHAPES, type Shape } from './generate.ts';
+import { planLoad } from './plan-load.ts';
+import type { Run } from './run.ts';
+import { simulate } from './simulate.ts';
 
 function runOf(seed: number, shape: Shape, requests = 200): Run {
   const print = blueprint(seed, { shape });

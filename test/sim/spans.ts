@@ -50,6 +50,9 @@ export interface SimSpan {
   readonly place: number;
 }
 
+/** What a span says besides when and where it was. */
+export type SpanDetails = Partial<Pick<SimSpan, 'resource' | 'name' | 'table' | 'place'>>;
+
 /** Collects the spans of a run. */
 export class SpanLog {
   readonly spans: SimSpan[] = [];
@@ -60,10 +63,7 @@ export class SpanLog {
     role: SpanRole,
     replica: number,
     startNs: number,
-    resource = '',
-    name = '',
-    table = '',
-    place = -1,
+    details: SpanDetails = {},
   ): SimSpan {
     const span: SimSpan = {
       trace,
@@ -73,7 +73,7 @@ export class SpanLog {
       replica,
       startNs,
       endNs: startNs,
-      resource,
+      resource: details.resource ?? '',
       capacity: null,
       inUse: 0,
       queueDepth: 0,
@@ -84,9 +84,9 @@ export class SpanLog {
       failed: false,
       servedFromNs: -1,
       servedToNs: -1,
-      name,
-      table,
-      place,
+      name: details.name ?? '',
+      table: details.table ?? '',
+      place: details.place ?? -1,
     };
     this.spans.push(span);
     return span;

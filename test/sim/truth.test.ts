@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { demands } from './demand.ts';
-import { blueprint, FAMILIES, type Family, planLoad } from './generate.ts';
+import { blueprint, FAMILIES, type Family } from './generate.ts';
+import { planLoad } from './plan-load.ts';
 import { hotRow } from './small.ts';
 import { measureTruth, reliefs } from './truth.ts';
 

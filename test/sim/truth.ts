@@ -1,5 +1,6 @@
 import { demands } from './demand.ts';
-import { type Blueprint, planLoad } from './generate.ts';
+import type { Blueprint } from './generate.ts';
+import { planLoad } from './plan-load.ts';
 import { holdFactor, relieve, withCapacity } from './relief.ts';
 import { type QueueRef, queuesOf, type Scenario } from './scenario.ts';
 import { simulate } from './simulate.ts';

@@ -2,7 +2,7 @@ import { SEGMENTS } from '@waitfall/instrumentation/conventions';
 import type { Analysis } from '../../../analyzer/src/infer/analysis.ts';
 import { traceIdOf } from '../../sim/export/identity.ts';
 import type { ExportOptions } from '../../sim/export/types.ts';
-import type { Run } from '../../sim/simulate.ts';
+import type { Run } from '../../sim/run.ts';
 
 /**
  * Compares the analyzer's segments of each request with what the request itself booked. Only exports that say all,

@@ -6,7 +6,7 @@ import type { AttributeValue } from '../../../analyzer/src/model/attributes.ts';
 import type { Input } from '../../../analyzer/src/model/input.ts';
 import { STATUS } from '../../../analyzer/src/model/span.ts';
 import { SpanTableBuilder } from '../../../analyzer/src/model/span-table.ts';
-import type { Run } from '../simulate.ts';
+import type { Run } from '../run.ts';
 import { stamp } from './clock.ts';
 import { EPOCH_NS } from './epoch.ts';
 import { Identities, processes, resourceAttributes } from './identity.ts';

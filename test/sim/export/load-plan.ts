@@ -1,4 +1,4 @@
-import type { Run, SimOutcome } from '../simulate.ts';
+import type { Run, SimOutcome } from '../run.ts';
 import { EPOCH_NS } from './epoch.ts';
 
 /** @returns the content of `load.json` for a run. */

@@ -9,7 +9,7 @@ import {
 } from '@waitfall/instrumentation/conventions';
 import { KIND } from '../../../analyzer/src/model/span.ts';
 import { Random } from '../random.ts';
-import type { Run } from '../simulate.ts';
+import type { Run } from '../run.ts';
 import type { ExportOptions, ExportSpan } from './types.ts';
 
 /** Ids of remote spans: two for each call, from here on. */

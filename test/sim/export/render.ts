@@ -17,7 +17,7 @@ import {
 import type { AttributeValue } from '../../../analyzer/src/model/attributes.ts';
 import { KIND } from '../../../analyzer/src/model/span.ts';
 import { Random } from '../random.ts';
-import type { Run, SimRequest } from '../simulate.ts';
+import type { Run, SimRequest } from '../run.ts';
 import type { SimSpan } from '../spans.ts';
 import { remoteSpans } from './remote.ts';
 import { rootAttributes, SEGMENT_OF } from './root-attributes.ts';

@@ -4,7 +4,7 @@ import {
   timeAttribute,
 } from '@waitfall/instrumentation/conventions';
 import type { AttributeValue } from '../../../analyzer/src/model/attributes.ts';
-import type { Run } from '../simulate.ts';
+import type { Run } from '../run.ts';
 import type { SimSpan, SpanRole } from '../spans.ts';
 
 /** Segment a role stands for; roles without one are calls, wrappers and roots. */

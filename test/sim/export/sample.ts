@@ -1,5 +1,5 @@
 import { Random } from '../random.ts';
-import type { Run } from '../simulate.ts';
+import type { Run } from '../run.ts';
 import type { ExportSpan, Sampling } from './types.ts';
 
 /** @returns the spans of the traces that are kept, with the `tracestate` that says how they were chosen. */
