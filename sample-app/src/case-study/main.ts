@@ -120,11 +120,12 @@ async function runAll(
   database: Database,
   children: Children,
 ): Promise<Repetition & { readonly sound: boolean }> {
+  const beganSeconds = elapsedSeconds();
   const judged: JudgedRun[] = [];
   let predictions: Predictions = new Map();
   let sound = true;
   for (const variant of options.variants) {
-    if (options.quick && judged.length > 0 && !timeLeft(judged.length)) {
+    if (options.quick && judged.length > 0 && !timeLeft(beganSeconds, judged.length)) {
       say(`\n${variant} is left out: it would not end within ${QUICK_SECONDS} seconds`);
       continue;
     }
@@ -142,8 +143,9 @@ async function runAll(
 }
 
 /** Whether another variant ends within the time of the short form, going by those before it. */
-function timeLeft(done: number): boolean {
-  return elapsedSeconds() + (elapsedSeconds() / done) * 1.1 < QUICK_SECONDS;
+function timeLeft(beganSeconds: number, done: number): boolean {
+  const spent = elapsedSeconds() - beganSeconds;
+  return spent + (spent / done) * 1.1 < QUICK_SECONDS;
 }
 
 await runCommand(async (running) => {
