@@ -17,8 +17,8 @@ import { setEnd } from './span-end.ts';
 import type { StartedSpan } from './started-span.ts';
 import { endWork, enterWork } from './work.ts';
 
-/** Shorter waits at the entry are the loop's own bookkeeping. */
-const MIN_ENTRY_WAIT_MS = 0.2;
+/** Shorter waits at the entry are not worth a span per request. */
+const MIN_ENTRY_WAIT_MS = 1;
 
 /** Whose SERVER spans begin in the first callback of a request, on every instrumented server. */
 const ENTRY_SCOPES = new Set([SCOPE_NAME, '@opentelemetry/instrumentation-http']);

@@ -10,6 +10,7 @@ const express = require('express');
 const pg = require('pg');
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10, application_name: 'bench' });
+pool.on('error', () => {});
 const app = express();
 app.get('/empty/:id', async (request, response) => {
   const { rows } = await pool.query('SELECT $1::int AS id', [request.params.id]);
