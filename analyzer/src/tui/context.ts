@@ -23,7 +23,13 @@ export interface Screenful {
   readonly aside?: Line;
   readonly lines: readonly Line[];
   /** Rows of the list and how many of them one page shows; absent where nothing can be selected. */
-  readonly list?: { readonly count: number; readonly page: number; readonly top: number };
+  readonly list?: {
+    readonly count: number;
+    readonly page: number;
+    readonly top: number;
+    /** Lines of a text, where it is a text that scrolls: what `/` looks through. */
+    readonly texts?: readonly string[];
+  };
   /** What `y` copies here. */
   readonly copy?: string;
 }

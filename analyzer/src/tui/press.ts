@@ -48,7 +48,7 @@ export interface PressContext {
 
 /** @returns the state after one key, and what has to be done outside it. Pure. */
 export function press(before: UiState, key: string, context: PressContext): Press {
-  if (before.prompt) return typeInto(before, key, context.data);
+  if (before.prompt) return typeInto(before, key, context.data, context.list);
   const state = before.message || before.pending ? { ...before, message: '', pending: null } : before;
   const digit = /^[1-9]$/.test(key) ? Number(key) : 0;
   const view = digit > 0 ? offered(context.data)[digit - 1] : undefined;
@@ -214,6 +214,7 @@ function otherPart(state: UiState, data: Data): UiState {
 
 function back(state: UiState): UiState {
   const frame = current(state);
+  if (state.search !== '') return { ...state, search: '' };
   if (state.stack.length > 1) return pop(state);
   if (frame.filter !== '') return update(state, { filter: '', selected: 0, top: 0 });
   if (frame.by !== '') return update(state, { by: '', selected: 0, top: 0 });

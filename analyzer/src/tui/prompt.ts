@@ -1,20 +1,21 @@
+import type { Screenful } from './context.ts';
 import type { Data } from './data.ts';
 import type { Press } from './press.ts';
 import { step } from './search.ts';
 import { type PromptKind, type UiState, update } from './state.ts';
 
 /** @returns the state after one key typed into the line at the bottom. */
-export function typeInto(state: UiState, key: string, data: Data): Press {
+export function typeInto(state: UiState, key: string, data: Data, list: Screenful['list']): Press {
   const prompt = state.prompt!;
   if (key === 'escape') return stay({ ...state, prompt: null });
   if (key === 'backspace') return stay({ ...state, prompt: { ...prompt, text: prompt.text.slice(0, -1) } });
-  if (key === 'enter') return submit({ ...state, prompt: null }, prompt.kind, prompt.text.trim(), data);
+  if (key === 'enter') return submit({ ...state, prompt: null }, prompt.kind, prompt.text.trim(), data, list);
   // Named keys (arrows, tab) are longer than one character and mean nothing in a line of text.
   if ([...key].length !== 1) return stay(state);
   return stay({ ...state, prompt: { ...prompt, text: prompt.text + key } });
 }
 
-function submit(state: UiState, kind: PromptKind, text: string, data: Data): Press {
+function submit(state: UiState, kind: PromptKind, text: string, data: Data, list: Screenful['list']): Press {
   switch (kind) {
     case 'filter':
       return stay(update(state, { filter: text, selected: 0, top: 0 }));
@@ -24,7 +25,7 @@ function submit(state: UiState, kind: PromptKind, text: string, data: Data): Pre
       return text === '' ? stay(state) : { state, effects: [{ kind: 'whatIf', change: text }] };
     case 'find': {
       const searching = { ...state, search: text };
-      return stay(text === '' ? searching : step(searching, data, undefined, 1));
+      return stay(text === '' ? searching : step(searching, data, list, 1));
     }
   }
 }

@@ -30,7 +30,7 @@ export function step(state: UiState, data: Data, list: Screenful['list'], by: 1 
   return { ...state, message: `nothing here contains "${state.search}"` };
 }
 
-function namesOf(state: UiState, data: Data, list: Screenful['list']): string[] {
+function namesOf(state: UiState, data: Data, list: Screenful['list']): readonly string[] {
   const frame = current(state);
   switch (frame.view) {
     case 'queues':
@@ -52,6 +52,6 @@ function namesOf(state: UiState, data: Data, list: Screenful['list']): string[] 
           `${data.session.traces.traceIds[wait.trace]} ${data.session.traces.routes[data.session.traces.route[wait.trace]]}`,
       );
     default:
-      return Array.from({ length: list?.count ?? 0 }, () => '');
+      return list?.texts ?? [];
   }
 }

@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { SEGMENTS } from '@waitfall/instrumentation/conventions';
+import { Data } from '../../../analyzer/src/tui/data.ts';
+import { draw } from '../../../analyzer/src/tui/frame.ts';
+import { GLOSSARY } from '../../../analyzer/src/tui/glossary.ts';
 import { keysOf } from '../../../analyzer/src/tui/input-keys.ts';
 import { BINDINGS, worksIn } from '../../../analyzer/src/tui/keys.ts';
+import { segmentText } from '../../../analyzer/src/tui/model/segments.ts';
 import { orderTraces } from '../../../analyzer/src/tui/model/traces.ts';
-import { ROOT_VIEWS, type View } from '../../../analyzer/src/tui/state.ts';
-import { hotRowInput, Reader, sessionOf } from './support.ts';
+import { press } from '../../../analyzer/src/tui/press.ts';
+import { initialState, ROOT_VIEWS, type View } from '../../../analyzer/src/tui/state.ts';
+import { COLOR, hotRowInput, Reader, sessionOf } from './support.ts';
 
 const session = sessionOf(hotRowInput());
 
@@ -87,4 +93,37 @@ test('folding hides children, unfolding brings them back, and leaving from the r
   assert.equal(reader.text(), before);
   await reader.type('h', 'h');
   assert.equal(reader.state.stack.at(-1)?.view, 'traces');
+});
+
+test('the search finds lines of a text, goes on with n, and Esc ends it before it leaves', async () => {
+  const reader = await new Reader(session, 100, 24).type('?', '/', ...'utilisation', 'enter');
+  assert.match(reader.text(), /utilisation/);
+  const first = reader.state.stack.at(-1)!.selected;
+  await reader.type('n');
+  assert.ok(reader.state.stack.at(-1)!.selected >= first);
+  await reader.type('escape');
+  assert.equal(reader.state.search, '');
+  assert.equal(reader.state.stack.at(-1)?.view, 'help');
+  await reader.type('escape');
+  assert.equal(reader.state.stack.at(-1)?.view, 'verdict');
+});
+
+test('every segment stands in the glossary', () => {
+  const terms = GLOSSARY.flatMap(({ entries }) => entries.map(([term]) => term));
+  for (const segment of SEGMENTS) assert.ok(terms.includes(segmentText(segment)), segment);
+});
+
+test('a key that has to wait for data is obeyed when it has come', () => {
+  const data = new Data(session, () => {});
+  const list = undefined;
+  const waiting = press(initialState(session), 'b', { data, list, copy: '', command: '' }).state;
+  assert.equal(waiting.pending, 'blocker');
+  assert.match(
+    draw(waiting, data, 80, 24, COLOR)
+      .lines.at(-1)!
+      .map(([text]) => text)
+      .join(''),
+    /loading/,
+  );
+  assert.equal(press(waiting, 'j', { data, list, copy: '', command: '' }).state.pending, null);
 });

@@ -131,6 +131,10 @@ test('parts of a trace add up, and an estimate shows its bounds', () => {
     estimateText(row({ estimated: true, estimateMinNs: 3e6, estimateMaxNs: 9e6 })),
     '≈ estimated, between 3 ms and 9 ms',
   );
+  assert.equal(
+    estimateText(row({ estimated: true, estimateMinNs: 982_000_100, estimateMaxNs: 982_000_300 })),
+    '≈ estimated, to within 200 ns',
+  );
 });
 
 test('sorting bare numbers gives the order of a comparator, ties by index, in both directions', () => {

@@ -57,7 +57,7 @@ export function table(columns: readonly Column[], rows: readonly TableRow[], tot
     const line: Part[] = [[row.selected ? '▸' : ' ']];
     fields.forEach(({ index, cells }, position) => {
       const cell = row.cells[index] ?? '';
-      if (Array.isArray(cell) && Array.isArray(cell[0])) {
+      if (Array.isArray(cell) && (cell.length === 0 || Array.isArray(cell[0]))) {
         line.push(...(cell as Line), [' ']);
         return;
       }

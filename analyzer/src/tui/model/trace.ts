@@ -48,6 +48,8 @@ export function stripParts(trace: TraceDetail): StripPart[] {
 export function estimateText({ estimated, estimateMinNs, estimateMaxNs }: TraceRow): string {
   if (!estimated && estimateMinNs === null && estimateMaxNs === null) return '';
   if (estimateMinNs === null && estimateMaxNs === null) return '≈ estimated, bounds not stated';
+  if (estimateMinNs !== null && estimateMaxNs !== null && duration(estimateMinNs) === duration(estimateMaxNs))
+    return `≈ estimated, to within ${duration(estimateMaxNs - estimateMinNs)}`;
   return `≈ estimated, between ${duration(estimateMinNs ?? 0)} and ${duration(estimateMaxNs)}`;
 }
 

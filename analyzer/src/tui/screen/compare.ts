@@ -11,10 +11,11 @@ import { bySegment, partsOf, segmentText } from '../model/segments.ts';
 import type { ComparedWith } from '../session.ts';
 import type { Theme } from '../theme.ts';
 import { clean, padEnd, padStart } from '../width.ts';
+import { scrolled } from './scroll.ts';
 
 /** Before and after a change: what it did, the steps both runs have, and the whole evidence record below. */
 export function compareScreen(context: Context): Screenful {
-  const { session, rows, frame, columns } = context;
+  const { session, columns } = context;
   const { comparison } = session;
   if (!comparison)
     return { heading: [[' Compare']], lines: [[[' Open two runs with `waitfall compare BEFORE AFTER`.']]] };
@@ -27,17 +28,11 @@ export function compareScreen(context: Context): Screenful {
     [['']],
     ...recordLines(comparison.record, columns),
   ];
-  const top = Math.max(0, Math.min(frame.selected, lines.length - rows));
-  return {
-    heading: [
-      [` Compare  `, BOLD],
-      [`${clean(comparison.before)} → ${clean(comparison.after)}`, DIM],
-    ],
-    aside: [[lines.length > rows ? `${top + 1}–${top + rows} of ${lines.length} lines ` : '', DIM]],
-    lines: lines.slice(top, top + rows),
-    list: { count: Math.max(1, lines.length - rows + 1), page: rows, top },
-    copy: comparison.conclusion,
-  };
+  const heading: Line = [
+    [' Compare  ', BOLD],
+    [`${clean(comparison.before)} → ${clean(comparison.after)}`, DIM],
+  ];
+  return { ...scrolled(context, heading, lines), copy: comparison.conclusion };
 }
 
 function factLines({ session, columns }: Context, { report }: ComparedWith): Line[] {

@@ -4,10 +4,11 @@ import { wrap } from '../draw/text.ts';
 import { BOLD, DIM, type Line } from '../line.ts';
 import { verdictSentence } from '../model/verdict.ts';
 import { clean } from '../width.ts';
+import { scrolled } from './scroll.ts';
 
 /** Everything the verdict rests on, in full sentences. */
 export function confidenceScreen(context: Context): Screenful {
-  const { session, columns, rows, frame, state } = context;
+  const { session, columns, state } = context;
   const { verdict } = session.report;
   const lines: Line[] = [];
   const section = (title: string, statements: readonly string[]): void => {
@@ -28,18 +29,5 @@ export function confidenceScreen(context: Context): Screenful {
     ...verdict.whatIf.map((change) => `${change.change}: ${change.text}`),
     ...state.changes,
   ]);
-  const top = Math.max(0, Math.min(frame.selected, lines.length - rows));
-  return {
-    heading: [[' Verdict › why']],
-    aside: [
-      [
-        lines.length > rows
-          ? `${top + 1}–${Math.min(lines.length, top + rows)} of ${lines.length} lines `
-          : '',
-        DIM,
-      ],
-    ],
-    lines: lines.slice(top, top + rows),
-    list: { count: Math.max(1, lines.length - rows + 1), page: rows, top },
-  };
+  return scrolled(context, [[' Verdict › why']], lines);
 }

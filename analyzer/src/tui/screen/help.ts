@@ -4,10 +4,11 @@ import { GLOSSARY } from '../glossary.ts';
 import { BINDINGS, labelIn, worksIn } from '../keys.ts';
 import { BOLD, DIM, type Line } from '../line.ts';
 import { padEnd } from '../width.ts';
+import { scrolled } from './scroll.ts';
 
 /** Keys of the view below, then of all views, then what every word on the screens means. */
 export function helpScreen(context: Context): Screenful {
-  const { columns, rows, frame, state } = context;
+  const { columns, state } = context;
   const under = state.stack.at(-2)?.view ?? 'verdict';
   const lines: Line[] = [];
   lines.push([
@@ -28,11 +29,5 @@ export function helpScreen(context: Context): Screenful {
       });
     }
   }
-  const top = Math.max(0, Math.min(frame.selected, lines.length - rows));
-  return {
-    heading: [[' Help']],
-    aside: [[`${top + 1}–${Math.min(lines.length, top + rows)} of ${lines.length} lines `, DIM]],
-    lines: lines.slice(top, top + rows),
-    list: { count: Math.max(1, lines.length - rows + 1), page: rows, top },
-  };
+  return scrolled(context, [[' Help']], lines);
 }

@@ -4,10 +4,11 @@ import { wrap } from '../draw/text.ts';
 import { BOLD, DIM, type Line } from '../line.ts';
 import { coverageAdvice, reconcile, repairs } from '../model/input.ts';
 import { clean } from '../width.ts';
+import { scrolled } from './scroll.ts';
 
 /** What was read, repaired and refused, and why these numbers may differ from another tool's. */
 export function inputScreen(context: Context): Screenful {
-  const { session, columns, rows, frame } = context;
+  const { session, columns } = context;
   const { input, requests } = session.report;
   const lines: Line[] = [];
   const head = (text: string): void => {
@@ -55,19 +56,5 @@ export function inputScreen(context: Context): Screenful {
   for (const text of coverageAdvice(session)) say(text);
   head('Why another tool may show other numbers');
   for (const text of reconcile(session)) say(text);
-  const page = rows;
-  const top = Math.max(0, Math.min(frame.selected, lines.length - page));
-  return {
-    heading: [[' Input']],
-    aside: [
-      [
-        lines.length > page
-          ? `${top + 1}–${Math.min(lines.length, top + page)} of ${lines.length} lines `
-          : '',
-        DIM,
-      ],
-    ],
-    lines: lines.slice(top, top + page),
-    list: { count: Math.max(1, lines.length - page + 1), page, top },
-  };
+  return scrolled(context, [[' Input']], lines);
 }
