@@ -1,7 +1,7 @@
 import type { Context, Screen, Screenful } from './context.ts';
 import type { Data } from './data.ts';
 import { BINDINGS, labelIn, worksIn } from './keys.ts';
-import { DIM, fit, type Line, type Part, spread } from './line.ts';
+import { DIM, fit, type Line, lineWidth, type Part, spread } from './line.ts';
 import { compareScreen } from './screen/compare.ts';
 import { confidenceScreen } from './screen/confidence.ts';
 import { helpScreen } from './screen/help.ts';
@@ -73,14 +73,21 @@ export function offered(data: Data): readonly RootView[] {
   return data.session.comparison ? ROOT_VIEWS : ROOT_VIEWS.filter((view) => view !== 'compare');
 }
 
+/** The views by number; where the line is too short for all names, only the present one keeps its name. */
 function tabs(state: UiState, data: Data, columns: number): Line {
   const here = rootOf(state);
-  const parts: Part[] = columns >= 100 ? [[' waitfall  ', { bold: true }]] : [];
-  offered(data).forEach((view, index) => {
-    const name = `${view[0].toUpperCase()}${view.slice(1)}`;
-    parts.push([' '], [`${index + 1} ${name}`, view === here ? { bold: true, underline: true } : DIM], [' ']);
-  });
-  return spread(parts, [['? help ', DIM]], columns);
+  const views = offered(data);
+  const line = (gap: string, named: (view: RootView) => boolean): Part[] => [
+    ...(columns >= 100 ? [[' waitfall  ', { bold: true }] as Part] : []),
+    ...views.flatMap((view, index): Part[] => {
+      const name = named(view) ? ` ${view[0].toUpperCase()}${view.slice(1)}` : '';
+      return [[gap], [`${index + 1}${name}`, view === here ? { bold: true, underline: true } : DIM], [gap]];
+    }),
+  ];
+  const help: Line = [['? help ', DIM]];
+  const fits = (parts: Line): boolean => lineWidth(parts) + lineWidth(help) < columns;
+  const all = line(' ', () => true);
+  return spread(fits(all) ? all : line(' ', (view) => view === here), help, columns);
 }
 
 /** The tab a detail view belongs to. */

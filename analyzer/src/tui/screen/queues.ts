@@ -68,11 +68,11 @@ function columnsFor(windows: number): Column[] {
   return [
     { title: ' queue', cells: 22, flexible: true },
     { title: 'cap', cells: 4, align: 'right' },
-    { title: 'used by step', cells: Math.max(12, Math.min(24, windows)) },
+    { title: 'used by step', cells: Math.max(12, Math.min(24, windows)), priority: 0.4 },
     { title: 'used', cells: 6, align: 'right' },
     { title: 'waited', cells: 6, align: 'right' },
     { title: 'mean wait', cells: 9, align: 'right', priority: 3 },
-    { title: 'p99 wait', cells: 8, align: 'right' },
+    { title: 'p99 wait', cells: 8, align: 'right', priority: 0.5 },
     { title: 'queue', cells: 5, align: 'right', priority: 1 },
     { title: 'errors', cells: 6, align: 'right', priority: 4 },
     { title: 'demand', cells: 8, align: 'right', priority: 5 },

@@ -3,12 +3,13 @@ import { count, duration, percent, rate } from '../../report/units.ts';
 import type { Context, Screenful } from '../context.ts';
 import { stacked } from '../draw/stacked.ts';
 import { type Column, table, windowOf } from '../draw/table.ts';
+import { choose } from '../draw/text.ts';
 import { DIM, type Line } from '../line.ts';
 import { bySegment, partsOf, partText } from '../model/segments.ts';
 import { loadSummary } from '../model/verdict.ts';
 import { isOn } from '../state.ts';
 import { LETTERS } from '../theme.ts';
-import { clean, padEnd, padStart } from '../width.ts';
+import { clean, padEnd, padStart, width } from '../width.ts';
 
 const COLUMNS: readonly Column[] = [
   { title: 'step', cells: 12, flexible: true },
@@ -100,12 +101,15 @@ function detailLines(context: Context, window: WindowRow, share: boolean, room: 
     ],
   ]);
   const outcomes = Object.entries(byOutcome).filter(([, n]) => n > 0);
+  const counts = ` ${outcomes.map(([name, n]) => `${count(n)} ${name}`).join(' · ') || of(0)}`;
+  const grows = [
+    '  ↑ backlog grows: percentiles depend on how long the step lasted',
+    '  ↑ backlog grows',
+    '',
+  ];
   lines.push([
-    [` ${outcomes.map(([name, n]) => `${count(n)} ${name}`).join(' · ') || of(0)}`, DIM],
-    [
-      window.stable === false ? '  ↑ backlog grows: percentiles depend on how long the step lasted' : '',
-      { fg: 'warn' },
-    ],
+    [counts, DIM],
+    [window.stable === false ? choose(grows, context.columns - width(counts)) : '', { fg: 'warn' }],
   ]);
   lines.push(...cohortLines(context, share));
   const parts = partsOf(window.segments);

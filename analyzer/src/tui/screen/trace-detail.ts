@@ -1,6 +1,6 @@
 import { duration, percent } from '../../report/units.ts';
 import type { Context } from '../context.ts';
-import { choose } from '../draw/text.ts';
+import { choose, pack } from '../draw/text.ts';
 import { BOLD, DIM, type Line } from '../line.ts';
 import { blockerText } from '../model/blocker.ts';
 import { isSection, type VisibleRow } from '../model/rows.ts';
@@ -22,7 +22,7 @@ export function detailLines(context: Context, trace: TraceDetail, line: VisibleR
   const row = trace.rows[line.index];
   return [
     titleLine(context, row, line),
-    ...factLines(trace, row),
+    ...factLines(context, trace, row),
     ...blockerLines(context, row),
     ...spanLines(context, row),
   ];
@@ -35,7 +35,7 @@ function titleLine({ columns }: Context, row: TraceRow, line: VisibleRow): Line 
   });
   const at = `${duration(row.endNs - row.startNs)}, from ${duration(row.startNs)} to ${duration(row.endNs)}`;
   const many = line.count > 1 ? `${line.count} alike, ${duration(line.ownedNs)} in all; the first: ` : '';
-  const estimate = estimateText(row);
+  const estimate = choose([estimateText(row), estimateText(row) && '≈'], Math.floor(columns * 0.45));
   const name = cutMiddle(clean(row.name), Math.floor(columns * 0.4));
   const left = columns - width(name) - 6 - width(estimate);
   const bounds = choose([`${many}${at}`, at, duration(row.endNs - row.startNs)], left - width(what));
@@ -62,12 +62,12 @@ function blockerLines({ session, frame, columns }: Context, row: TraceRow): Line
   });
 }
 
-function factLines(trace: TraceDetail, row: TraceRow): Line[] {
+function factLines({ columns }: Context, trace: TraceDetail, row: TraceRow): Line[] {
   const facts: string[] = [];
   if (row.heldNs !== null) facts.push(`then held ${duration(row.heldNs)}`);
   if (row.queueDepth !== null) facts.push(`${row.queueDepth} ahead when it came`);
   if (row.service !== trace.service) facts.push(`in service ${clean(row.service)}`);
-  return facts.length === 0 ? [] : [[[` ${facts.join(' · ')}`]]];
+  return facts.length === 0 ? [] : [[[` ${pack(facts, ' · ', columns - 1).text}`]]];
 }
 
 function spanLines({ data, frame, columns }: Context, row: TraceRow): Line[] {

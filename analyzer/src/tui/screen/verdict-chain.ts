@@ -5,10 +5,13 @@ import { bar } from '../draw/bar.ts';
 import { box } from '../draw/box.ts';
 import { type Column, table } from '../draw/table.ts';
 import { choose } from '../draw/text.ts';
-import { beside, DIM, type Line } from '../line.ts';
+import { BOLD, beside, DIM, type Line } from '../line.ts';
 import { headroomOf, nearestLimits } from '../model/headroom.ts';
 import { capacityText, findResource, loadColor } from '../model/queues.ts';
 import { clean, padEnd, padStart } from '../width.ts';
+
+/** Cells a box needs for `queue 30.3 for 10` inside its border. */
+const LEAST_BOX = 21;
 
 /** The chain as boxes where there is room, else one line. */
 export function chainLines(context: Context): Line[] {
@@ -28,7 +31,7 @@ export function chainLines(context: Context): Line[] {
   const shown = chain.slice(0, 3);
   const arrow = 7;
   const boxColumns = Math.min(30, Math.floor((columns - 2 - arrow * (shown.length - 1)) / shown.length));
-  if (boxColumns < 18) return [[[` ${caption}`, DIM]], oneLine(context, chain)];
+  if (boxColumns < LEAST_BOX) return [[[` ${caption}`, DIM]], ...plainLines(context, chain)];
   let block: Line[] = [];
   let used = 0;
   shown.forEach((link, index) => {
@@ -71,9 +74,14 @@ function queueBox(context: Context, link: ChainLink, index: number, columns: num
   const used = at?.utilization ?? null;
   const body = [
     used === null ? 'used  unknown' : `used  ${bar(used, barCells)} ${padStart(percent(used), 6)}`,
-    inner >= 24
-      ? `wait  ${padEnd(duration(at?.meanWaitNs), 8)} p99 ${duration(at?.p99WaitNs)}`
-      : `wait  ${duration(at?.meanWaitNs)}`,
+    choose(
+      [
+        `wait  ${padEnd(duration(at?.meanWaitNs), 8)} p99 ${duration(at?.p99WaitNs)}`,
+        `wait  ${duration(at?.meanWaitNs)} p99 ${duration(at?.p99WaitNs)}`,
+        `wait  ${duration(at?.meanWaitNs)}`,
+      ],
+      inner,
+    ),
     `queue ${number(at?.meanQueueDepth ?? null)} for ${row ? capacityText(row) : '?'}`,
   ];
   if (context.columns >= 110 && context.rows >= 28 && row) {
@@ -89,13 +97,18 @@ function queueBox(context: Context, link: ChainLink, index: number, columns: num
   );
 }
 
-function oneLine({ columns }: Context, chain: readonly ChainLink[]): Line {
-  const parts: string[] = [];
-  chain.forEach((link, index) => {
-    if (index > 0) parts.push(link.share === null ? '━▶' : `━${percent(link.share)}▶`);
-    parts.push(`${index + 1} ${link.resource}`);
+/** A line a queue, where boxes would be too narrow for their numbers. */
+function plainLines({ session, state, columns }: Context, chain: readonly ChainLink[]): Line[] {
+  const names = Math.min(24, columns - 40);
+  return chain.map((link, index): Line => {
+    const at = findResource(session, link.resource)?.windows[state.step];
+    const share = link.share === null ? '' : `  < ${percent(link.share)}`;
+    return [
+      [` ${padEnd(`${index + 1} ${clean(link.resource)}`, names)} `, index === 0 ? BOLD : undefined],
+      [`used ${padStart(percent(at?.utilization), 6)}`, { fg: loadColor(at?.utilization ?? null) ?? 'ok' }],
+      [`  wait ${padStart(duration(at?.meanWaitNs), 7)}${share}`],
+    ];
   });
-  return [[` ${choose([parts.join(' '), chain.map((link) => link.resource).join(' ▶ ')], columns - 1)}`]];
 }
 
 const ROOM: readonly Column[] = [

@@ -47,6 +47,7 @@ export function chartLines({ session, columns }: Context, rows: number): Line[] 
     [
       `p99: ${duration(known[0])} → ${duration(known[known.length - 1])}   all requests, log`,
       `p99: ${duration(known[0])} → ${duration(known[known.length - 1])}, log`,
+      `p99 to ${duration(known[known.length - 1])}, log`,
     ],
     { top: duration(top), bottom: duration(bottom) },
     plot([{ points: p99 }], { ...size, yMin: bottom, yMax: top, log: true }),
