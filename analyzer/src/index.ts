@@ -11,6 +11,8 @@
  *
  * @module
  */
+export { type Buckets, type QuantileRange, quantileRange } from './aggregate/metric-buckets.ts';
+export { type MergeResult, type MetricWindow, mergeHistograms } from './aggregate/metric-histogram.ts';
 export type {
   Latency,
   RequestGroup,
