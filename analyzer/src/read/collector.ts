@@ -18,6 +18,8 @@ interface Counts {
   readonly loadPlans: number;
 }
 
+const NOBODY: ReadonlyMap<string, readonly number[]> = new Map();
+
 /** Why an input that ends too early may do so. */
 export const STILL_WRITTEN = 'file still being written or cut';
 
@@ -43,6 +45,7 @@ export class Collector {
   #path = '';
   #before = { spans: 0, metrics: 0, logs: 0, profiles: 0, loadPlans: 0 };
   #firstReason: string | null = null;
+  readonly #awaiting = new Map<string, Map<string, number[]>>();
   /** Index of the entry that says the stream of the file open now is cut, or -1. */
   #cut = -1;
 
@@ -54,6 +57,7 @@ export class Collector {
   openFile(path: string): void {
     this.#path = path;
     this.#firstReason = null;
+    this.#awaiting.clear();
     this.#cut = -1;
     this.#before = {
       ...this.#skipped,
@@ -178,6 +182,23 @@ export class Collector {
     }
     const entry = this.#rejected[this.#cut];
     this.#rejected[this.#cut] = { ...entry, reason: `${entry.reason}; in it an ${what}` };
+  }
+
+  /** A Jaeger span stands in this row whose process has not been seen yet. */
+  awaitProcess(trace: string, process: string, row: number): void {
+    let rows = this.#awaiting.get(trace);
+    if (rows === undefined) this.#awaiting.set(trace, (rows = new Map()));
+    const list = rows.get(process);
+    if (list === undefined) rows.set(process, [row]);
+    else list.push(row);
+  }
+
+  /** @returns the rows of this trace that wait for a process, by its name; they wait no longer. */
+  awaited(trace: string): ReadonlyMap<string, readonly number[]> {
+    const rows = this.#awaiting.get(trace);
+    if (rows === undefined) return NOBODY;
+    this.#awaiting.delete(trace);
+    return rows;
   }
 
   skip(signal: 'logs' | 'profiles', count: number): void {

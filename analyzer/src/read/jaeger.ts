@@ -28,21 +28,38 @@ export function isJaegerSpan(value: JsonObject): boolean {
   return value.operationName !== undefined && value.spanId !== undefined;
 }
 
+/**
+ * One trace, or a part of one too large to hold: then the processes may come with a later part, and spans wait for
+ * the name of theirs.
+ */
 export function readJaegerTrace(trace: JsonObject, collector: Collector, at: Position): void {
-  const processes = isObject(trace.processes) ? trace.processes : {};
+  const { builder } = collector;
+  const processes = isObject(trace.processes) ? trace.processes : null;
   const resources = new Map<unknown, number>();
   for (const span of list(trace.spans)) {
     if (!isObject(span)) {
       refuse('Span', span, collector, at);
       continue;
     }
-    const process = span.process ?? processes[text(span.processID)];
+    const traceId = traceIdOf(span) ?? trace.traceID;
+    const id = text(span.processID);
+    const process = span.process ?? processes?.[id];
     let resource = resources.get(process);
     if (resource === undefined) {
-      resource = collector.builder.resource(resourceAttributes(process));
+      resource = builder.resource(resourceAttributes(process));
       resources.set(process, resource);
     }
-    readSpan(span, traceIdOf(span) ?? trace.traceID, resource, collector, at);
+    const row = builder.length;
+    readSpan(span, traceId, resource, collector, at);
+    if (process === undefined && processes === null && builder.length > row) {
+      collector.awaitProcess(text(traceId), id, row);
+    }
+    if (processes !== null) {
+      for (const [name, rows] of collector.awaited(text(traceId))) {
+        const named = builder.resource(resourceAttributes(processes[name]));
+        for (const waiting of rows) builder.columns.resource[waiting] = named;
+      }
+    }
   }
 }
 

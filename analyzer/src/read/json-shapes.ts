@@ -1,5 +1,6 @@
 import type { Collector, Position } from './collector.ts';
 import { isJaegerSpan, isJaegerTrace, readJaegerSpan, readJaegerTrace } from './jaeger.ts';
+import { isK6Line, readK6Line } from './k6.ts';
 import { readResourceSpans } from './otlp-json.ts';
 import { readResourceMetrics } from './otlp-metrics-json.ts';
 import { field, isObject, type JsonObject, list, plainValue } from './otlp-values.ts';
@@ -26,6 +27,7 @@ const SHAPES: readonly JsonShape[] = [
   { name: 'Jaeger JSON', matches: isJaegerSpan, read: readJaegerSpan },
   { name: 'Zipkin JSON', matches: isZipkinSpan, read: readZipkinSpan },
   { name: 'load plan', matches: isLoadPlan, read: readLoadPlan },
+  { name: 'k6 results', matches: isK6Line, read: readK6Line },
   { name: 'empty JSON', matches: (value) => Object.keys(value).length === 0, read: () => {} },
 ];
 

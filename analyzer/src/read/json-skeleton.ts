@@ -21,7 +21,8 @@ const LISTS = new Map<string, readonly string[]>([
     needsResource,
   ),
   ...['instrumentationLibrarySpans', 'instrumentation_library_spans'].map(needsResource),
-  ['spans', ['scope', 'instrumentationLibrary', 'instrumentation_library', 'processes']],
+  // A Jaeger trace may name its processes behind its spans.
+  ['spans', ['scope', 'instrumentationLibrary', 'instrumentation_library', 'processes', 'traceID']],
   ['metrics', ['scope']],
   ['logRecords', ['scope']],
 ]);

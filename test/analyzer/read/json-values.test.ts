@@ -83,3 +83,24 @@ test('a broken line too long to hold is one fault, and costs that line only', ()
     }
   }
 });
+
+test('the spans of a long Jaeger trace wait for the processes behind them', () => {
+  const spans = Array.from({ length: 500 }, (_, i) => ({
+    traceID: 'ab',
+    spanID: (i + 1).toString(16),
+    operationName: 'x',
+    startTime: 1,
+    duration: 1,
+    processID: i % 2 === 0 ? 'p1' : 'p2',
+  }));
+  const processes = { p1: { serviceName: 'even' }, p2: { serviceName: 'odd' } };
+  const content = Buffer.from(JSON.stringify({ data: [{ traceID: 'ab', spans, processes }] }));
+  const { input, parts } = readInParts(content, 5000, 1000);
+  assert.ok(parts > 5, `${parts} parts`);
+  const { table } = input;
+  const services = Array.from(table.resource, (resource) => table.resources[resource].service);
+  assert.deepEqual(
+    services,
+    spans.map(({ processID }) => (processID === 'p1' ? 'even' : 'odd')),
+  );
+});
