@@ -9,7 +9,7 @@ import { readInputs } from '../../../analyzer/src/read/index.ts';
 const directory = mkdtempSync(join(tmpdir(), 'waitfall-test-'));
 after(() => rmSync(directory, { recursive: true }));
 
-const START_MS = Date.parse('2026-05-01T12:00:00.250Z');
+const START_MS = Date.parse('2026-05-01T12:00:00.200Z');
 
 /** One line of k6 at `ms` after the start of the run; k6 stamps a request when its answer is complete. */
 function point(metric: string, ms: number, value: number, tags: Record<string, string> = {}): string {
