@@ -5,6 +5,7 @@ import {
   holdParts,
   isSaturated,
   lossesGrow,
+  maxUtilization,
   queueing,
   shareOfHoldGrowth,
 } from './saturation.ts';
@@ -34,6 +35,7 @@ const EARLIER = 0.93;
 const STRETCHED_OWN = 0.65;
 /** Part of a hold that waiting on another queue must have become to be followed. */
 const STRETCHED_SHARE = 0.1;
+const IDLE_SERVER = 0.55;
 const BEYOND_TOP = 1.02;
 
 /** Rules 6 and 7. `models` ascending by rate. @returns null when nothing is saturated. */
@@ -141,7 +143,10 @@ function largestNestedGrowth(
     .sort((a, b) => b.growth - a.growth);
   for (const { queue } of ranked) {
     const model = models.find((m) => m.queue.index === queue);
-    if (model && !seen.has(model)) return model;
+    if (!model || seen.has(model)) continue;
+    // Servers that were half idle make others wait by chance, but are not what fills the service.
+    if (model.kind === 'downstream' && (maxUtilization(model, frame) ?? 1) < IDLE_SERVER) continue;
+    return model;
   }
   return null;
 }

@@ -143,9 +143,11 @@ function medians(
 ): Map<string, number> {
   const success = requests.outcomes.indexOf('success');
   const values = new Map<string, number[]>();
+  const leading = new Set<string>();
   for (const [i, own] of gaps.entries()) {
     if (!windows.has(requests.window[i]) || requests.outcome[i] !== success) continue;
-    for (const { piece, place } of own) {
+    for (const { piece, place, leading: first } of own) {
+      if (first) leading.add(place);
       const list = values.get(place);
       if (list) list.push(piece.end - piece.start);
       else values.set(place, [piece.end - piece.start]);
@@ -154,8 +156,20 @@ function medians(
   return new Map(
     [...values]
       .filter(([, list]) => list.length >= FEWEST)
-      .map(([place, list]) => [place, list.sort((a, b) => a - b)[list.length >> 1]]),
+      .map(([place, list]) => [
+        place,
+        usualLength(
+          list.sort((a, b) => a - b),
+          leading.has(place),
+        ),
+      ]),
   );
+}
+
+/** Median; where admission may hold requests up even at low load, at most 1.5 x the lower quartile. */
+function usualLength(ascending: readonly number[], leading: boolean): number {
+  const middle = ascending[ascending.length >> 1];
+  return leading ? Math.min(middle, 1.5 * ascending[ascending.length >> 2]) : middle;
 }
 
 /** Mean wait a request in its leading gaps, or in each of the others. */

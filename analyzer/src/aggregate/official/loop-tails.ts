@@ -12,6 +12,10 @@ const FEWEST_CALLS = 20;
 const BURSTS = 3;
 const NO_BOUND = 0.97;
 const LEAST_NS = 5e4;
+const LOCKS_ROWS = /^(UPDATE|DELETE|MERGE)\b/;
+/** Servers that slow down by about the same time share a cause outside of them, whatever the loop seems to do. */
+const ALIKE = 2;
+const ALIKE_NS = 2e5;
 
 /**
  * A client span ends when its callback runs, so it contains the wait for the event loop, and that part is the same for
@@ -79,7 +83,8 @@ function commonExcess(
   for (const call of activity.calls) {
     const w = requests.window[call.request];
     const base = cost.get(key(call));
-    if (w < 0 || !base || call.failed) continue;
+    // A statement that locks rows may have waited for them.
+    if (w < 0 || !base || call.failed || LOCKS_ROWS.test(call.operation)) continue;
     let own = excess.get(call.queue);
     if (!own) {
       own = { ns: new Float64Array(windows.length), n: new Float64Array(windows.length) };
@@ -92,8 +97,11 @@ function commonExcess(
   return Float64Array.from(windows, (_, w) => {
     const known = [...excess.values()]
       .filter((own) => own.n[w] >= FEWEST_CALLS)
-      .map((own) => own.ns[w] / own.n[w]);
-    return known.length > 0 ? Math.max(0, Math.min(bound[w], ...known)) : 0;
+      .map((own) => own.ns[w] / own.n[w])
+      .sort((a, b) => a - b);
+    if (known.length === 0) return 0;
+    const alike = known.length > 1 && known[0] > ALIKE_NS && known[1] < ALIKE * known[0] + ALIKE_NS;
+    return Math.max(0, alike ? known[0] : Math.min(bound[w], known[0]));
   });
 }
 
