@@ -154,6 +154,13 @@ export class Collector {
       return null;
     } catch (error) {
       this.builder.rollback(mark);
+      for (const rows of this.#awaiting.values()) {
+        for (const [process, list] of rows)
+          rows.set(
+            process,
+            list.filter((row) => row < mark.rows),
+          );
+      }
       this.metrics.length = before.metrics;
       this.#rejected.length = before.rejected;
       this.#rejectedTotal = before.rejectedTotal;
