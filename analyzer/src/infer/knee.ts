@@ -1,6 +1,7 @@
 import type { Activity } from '../aggregate/activity.ts';
 import type { Frame, QueueModel } from '../aggregate/queue-model.ts';
 import type { Requests } from '../aggregate/requests-types.ts';
+import { forecast } from './forecast.ts';
 
 export interface Knee {
   readonly perSecond: number;
@@ -32,16 +33,18 @@ export function findKnee(
   requests: Requests,
 ): Knee {
   const { windows, sampling } = frame.timeline;
+  // Where nothing was measured beyond the knee, the loop's waits inside other holds still lower it.
+  const limit = Math.min(rate, forecast(models, frame)?.perSecond ?? rate);
   if (sampling.kind !== 'none') {
     return {
-      perSecond: SAMPLED_FACTOR * rate,
+      perSecond: Math.max(PLAUSIBLE.low * rate, Math.min(SAMPLED_FACTOR * rate, limit)),
       how: 'capacity / own demand, a little less: the export is sampled',
     };
   }
   if (stretched || first.kind === 'eventloop' || first.kind === 'connection') {
     return (
       highestThroughput(rate, models, frame, activity, requests) ?? {
-        perSecond: rate,
+        perSecond: limit,
         how: 'capacity / own demand',
       }
     );
@@ -64,7 +67,7 @@ export function findKnee(
       how: 'completions of the full queue per request in the overloaded windows',
     };
   }
-  return { perSecond: rate, how: 'capacity / own demand' };
+  return { perSecond: Math.max(PLAUSIBLE.low * rate, limit), how: 'capacity / own demand' };
 }
 
 /** Detected windows may join several rates: throughput is then looked at in this many equal slots. */

@@ -37,6 +37,10 @@ test('holds that outlive the acquire timeout', () => {
   });
   const found = finding(input, 'holds-outlive-timeout');
   assert.match(found?.text ?? '', /acquire timeout of 5 ms/);
+  assert.match(
+    finding(input, 'waits-censored')?.text ?? '',
+    /63 waits on pg-pool:a \(5 %\) ended by timeout/,
+  );
   assert.ok(Math.abs((found?.values?.share as number) - 0.21) < 0.03, `${found?.values?.share}`);
 });
 

@@ -5,7 +5,7 @@ import { costGrowsWithLoad, demandDrifts, retriesGrow } from './costs.ts';
 import { type Finding, statementsOf } from './finding.ts';
 import { outerLargerThanInner } from './nesting.ts';
 import { capacityContradicts, closedLoop, hotInstance, losesWithoutWaiting, lowCoverage } from './shape.ts';
-import { holdsOutliveTimeout } from './timeouts.ts';
+import { holdsOutliveTimeout, waitsCensored } from './timeouts.ts';
 import { wastedWork } from './waste.ts';
 
 /** Hides what a finding is about, so that all stand in one list. */
@@ -24,6 +24,7 @@ const FINDINGS = [
   ask(costGrowsWithLoad),
   ask(demandDrifts),
   ask(holdsOutliveTimeout),
+  ask(waitsCensored),
   ask(outerLargerThanInner),
   ask(wastedWork),
   ask(capacityContradicts),

@@ -43,3 +43,27 @@ export const holdsOutliveTimeout: Finding<Outlived> = {
   resource: ({ model }) => model.name,
   values: ({ timeoutNs, share }) => ({ timeoutNs, share }),
 };
+
+interface Censored {
+  readonly model: QueueModel;
+  readonly count: number;
+  readonly share: number;
+}
+
+/** Waits cut short by a timeout would have been longer: means and percentiles of waits are lower bounds. */
+export const waitsCensored: Finding<Censored> = {
+  id: 'waits-censored',
+  check: ({ models, activity }) =>
+    models.flatMap((model) => {
+      const waits = activity.waits.filter((wait) => wait.queue === model.queue.index);
+      const count = waits.filter((wait) => wait.outcome === TIMEOUT).length;
+      return count > 0 && count >= LEAST_SHARE * waits.length
+        ? [{ model, count, share: count / waits.length }]
+        : [];
+    }),
+  format: ({ model, count, share }) =>
+    `${count} waits on ${model.name} (${percent(share)}) ended by timeout: its mean and p99 wait are "at least"`,
+  summary: (count) => (count === 1 ? 'queue with censored waits' : 'queues with censored waits'),
+  resource: ({ model }) => model.name,
+  values: ({ count, share }) => ({ timedOut: count, share }),
+};
