@@ -7,6 +7,7 @@ import { buildReport } from '../../../analyzer/src/report/build.ts';
 import { layOutComparison } from '../../../analyzer/src/report/compare.ts';
 import { buildSession } from '../../../analyzer/src/tui/build-session.ts';
 import { draw, MIN_COLUMNS, MIN_ROWS } from '../../../analyzer/src/tui/frame.ts';
+import { plain } from '../../../analyzer/src/tui/line.ts';
 import { paint } from '../../../analyzer/src/tui/theme.ts';
 import { COLOR, hotRowInput, MONO_ASCII, Reader } from './support.ts';
 
@@ -70,6 +71,16 @@ test('a comparison fits every size too, and is the first thing it shows', async 
     assert.match(reader.text(), /fills first +lock:campaign/);
     for (const line of reader.lines()) assert.equal(stringWidth(line), columns);
     assert.match((await reader.type('G')).text(), /Checklist of the experiment|met:/);
+  }
+});
+
+test('no sentence is cut where a shorter one would fit', async () => {
+  for (const path of [[], ['2'], ['2', 'x'], ['3', 'enter'], ['c'], ['6'], ['?'], ['b', 'p']]) {
+    const reader = await new Reader(session).type(...path);
+    for (let columns = 66; columns <= 250; columns += 23) {
+      for (const line of draw(reader.state, reader.data, columns, 40, COLOR).lines)
+        assert.doesNotMatch(plain(line), /…\s*$/, `${path} at ${columns}`);
+    }
   }
 });
 

@@ -20,7 +20,7 @@ export function confidenceScreen(context: Context): Screenful {
       });
   };
   const texts = (statements: readonly Statement[]): string[] => statements.map((statement) => statement.text);
-  lines.push([[` ${verdictSentence(session)[0]}`, BOLD]]);
+  for (const text of wrap(clean(verdictSentence(session)[0]), columns - 2)) lines.push([[` ${text}`, BOLD]]);
   section(`Confidence: ${verdict.confidence.level}`, verdict.confidence.reasons);
   section('Evidence', texts(verdict.evidence));
   section('Ruled out', texts(verdict.ruledOut));

@@ -106,7 +106,7 @@ function exampleLines(
         marked ? { selected: true } : undefined,
       ],
       [
-        ` ${padStart(duration(wait.waitNs), 9)}  ${choose([`${by}${ahead}${others}`, `${by}${ahead}`, by], columns - nameCells - 16)}`,
+        ` ${padStart(duration(wait.waitNs), 9)}  ${choose([`${by}${ahead}${others}`, `${by}${ahead}`, by, shortId(blocker?.traceId ?? '–')], columns - nameCells - 16)}`,
       ],
     ]);
   });

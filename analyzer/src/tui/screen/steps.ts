@@ -54,7 +54,18 @@ export function stepsScreen(context: Context): Screenful {
   ).map((line, index): Line => {
     if (barCells === 0) return line;
     if (index === 0)
-      return [...line, [share ? 'where the time went, as a share' : 'where the time went, same scale', DIM]];
+      return [
+        ...line,
+        [
+          choose(
+            share
+              ? ['where the time went, as a share', 'time, as a share']
+              : ['where the time went, same scale', 'time, same scale'],
+            barCells,
+          ),
+          DIM,
+        ],
+      ];
     const window = shown[index - 1];
     const parts = bySegment(partsOf(window.segments)).map((part) => ({
       color: part.segment,

@@ -37,7 +37,7 @@ function titleLine({ columns }: Context, row: TraceRow, line: VisibleRow): Line 
   const many = line.count > 1 ? `${line.count} alike, ${duration(line.ownedNs)} in all; the first: ` : '';
   const estimate = choose([estimateText(row), estimateText(row) && '≈'], Math.floor(columns * 0.45));
   const name = cutMiddle(clean(row.name), Math.floor(columns * 0.4));
-  const left = columns - width(name) - 6 - width(estimate);
+  const left = columns - width(name) - width(estimate) - 8;
   const bounds = choose([`${many}${at}`, at, duration(row.endNs - row.startNs)], left - width(what));
   return [
     [` ${name}`, BOLD],

@@ -225,7 +225,7 @@ function partitionLines({ frame, columns }: Context, trace: TraceDetail, rows: n
       [padStart(duration(length), 9)],
       [` ${padStart(percent(length / (trace.durationNs || 1)), 7)}  `],
       [padEnd(segmentText(row.segment), 17), { fg: row.segment }],
-      [` ${clean(row.name)}`],
+      [` ${cutMiddle(nameOf(row), Math.max(3, columns - 49))}`],
     ]);
   });
   const shown = Math.min(trace.pieces.length, first + room);

@@ -112,10 +112,10 @@ function plainLines({ session, state, columns }: Context, chain: readonly ChainL
 }
 
 const ROOM: readonly Column[] = [
-  { title: 'room left in each queue', cells: 22, flexible: true },
+  { title: 'room left', cells: 16, flexible: true },
   { title: 'servers', cells: 7, align: 'right' },
   { title: 'used', cells: 6, align: 'right' },
-  { title: 'mean wait', cells: 9, align: 'right' },
+  { title: 'mean wait', cells: 9, align: 'right', priority: 1 },
   { title: 'own limit', cells: 9, align: 'right' },
   { title: 'headroom', cells: 8, align: 'right' },
 ];

@@ -128,7 +128,11 @@ function adviceLines({ session, columns, rows }: Context): Line[] {
 function kneeLines({ session, columns, theme }: Context): Line[] {
   const { below, above } = stepsAroundKnee(session);
   if (!below || !above) return [];
-  const lines: Line[] = [[[' Where the time of the mean request went, on both sides of the knee', DIM]]];
+  const title = [
+    ' Where the time of the mean request went, on both sides of the knee',
+    ' The mean request, on both sides of the knee',
+  ];
+  const lines: Line[] = [[[choose(title, columns), DIM]]];
   for (const window of [below, above]) {
     const parts = bySegment(partsOf(window.segments)).map((part) => ({
       color: part.segment,
