@@ -1,8 +1,9 @@
-// Packs both packages as npm would publish them, installs them into an empty folder and uses them there.
+// Packs both packages as npm would publish them, installs them into an empty folder and uses them there, on the Node
+// this script runs on.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -10,7 +11,13 @@ const folder = mkdtempSync(join(tmpdir(), 'waitfall-package-'));
 const failures = [];
 
 function run(command, args, options = {}) {
-  const { status, stdout, stderr } = spawnSync(command, args, { cwd: folder, encoding: 'utf8', ...options });
+  const env = { ...process.env, PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}` };
+  const { status, stdout, stderr } = spawnSync(command, args, {
+    cwd: folder,
+    env,
+    encoding: 'utf8',
+    ...options,
+  });
   return { status, stdout, stderr };
 }
 
