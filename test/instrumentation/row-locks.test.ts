@@ -307,6 +307,7 @@ test('autocommit: estimated, no link of its own order, no hold', async () => {
     clients.map((client) => request(() => client.query('UPDATE t SET n = n + 1 WHERE id = $1', [33]))),
   );
   await Promise.all(clients.map((client) => client.end()));
+  assert.equal(recording.segment('lock_wait').length, 3, 'every visit is counted, whether it waited or not');
   for (const span of recording.segment('lock_wait')) {
     assert.equal(span.attributes['waitfall.estimated'], true);
     assert.equal(span.attributes['waitfall.hold.duration_ns'], undefined);

@@ -45,6 +45,8 @@ export interface SegmentRecord {
   holdMs?: number;
   attributes?: Attributes;
   links?: Link[];
+  /** A visit that counts even where it neither waited nor has a known hold. */
+  isVisit?: boolean;
 }
 
 /** Takes finished spans past the tracer: an order of magnitude cheaper than start and end of an SDK span. */
@@ -99,7 +101,7 @@ export function emitSegment(record: SegmentRecord): SpanContext | undefined {
   const root = rootOf(record.parent);
   const lengthNs = durationNs(record.startMs, record.endMs);
   const failed = record.outcome === 'rejected' || record.outcome === 'timeout';
-  if (!failed && record.holdMs === undefined && lengthNs < minWaitNs) {
+  if (!failed && record.holdMs === undefined && record.isVisit !== true && lengthNs < minWaitNs) {
     drop(root, lengthNs);
     return undefined;
   }

@@ -83,7 +83,7 @@ export const SERVICES: Record<string, ForeignService> = {
       env: { NODE_ENV: 'production' },
     }),
     health: '/parse/health',
-    ratesPerSecond: [20, 60, 120, 240],
+    ratesPerSecond: [20, 60, 100, 160],
     prepare: async (url) => {
       const made = await fetch(`${url}/parse/classes/Counter`, {
         method: 'POST',

@@ -317,6 +317,7 @@ export class ConnectionLocks implements LockOwner {
       queueDepth: claim.queueDepth,
       blocker: claim.blocker,
       holdMs: undefined,
+      autocommit: false,
     });
   }
 
@@ -361,8 +362,9 @@ export class ConnectionLocks implements LockOwner {
     this.#whenDecided(attempt, () => {
       if (hold.contradicted) return;
       const wait = inferWait(attempt);
-      const countsAsHold = isExclusive(hold.mode) && !hold.autocommit && !this.#several.has(hold);
-      if (wait === null && !countsAsHold) return;
+      const isOneRow = isExclusive(hold.mode) && !this.#several.has(hold);
+      if (wait === null && !isOneRow) return;
+      const countsAsHold = isOneRow && !hold.autocommit;
       // A reply corrected for too long a stay in the event loop seems to come before the wait had ended.
       const heldFromMs = Math.max(hold.grantedMs, wait?.endMs ?? 0);
       emitLock({
@@ -378,6 +380,7 @@ export class ConnectionLocks implements LockOwner {
         queueDepth: claim.queueDepth,
         blocker: claim.blocker,
         holdMs: countsAsHold ? Math.max(0, releaseSeenByNext(hold) - heldFromMs) : undefined,
+        autocommit: hold.autocommit,
       });
     });
   }

@@ -42,6 +42,8 @@ export interface LockRecord {
   readonly queueDepth: number;
   readonly blocker: Blocker | undefined;
   readonly holdMs: number | undefined;
+  /** Its hold lies inside one reply and is not known; the visit is. */
+  readonly autocommit: boolean;
 }
 
 export function emitLock(record: LockRecord): void {
@@ -51,11 +53,11 @@ export function emitLock(record: LockRecord): void {
   if (wait !== null) countTime(parent, 'lock_wait', startMs, endMs);
   if (!isSampled(parent)) return;
   const attributes: Attributes = { [ATTR_LOCK_KEY]: record.rows.hashOf(row) };
+  if (record.autocommit || wait?.estimated === true) attributes[ATTR_ESTIMATED] = true;
   let links: Link[] | undefined;
   if (wait !== null) {
     attributes[ATTR_ESTIMATE_MIN_NS] = durationNs(0, wait.minMs);
     attributes[ATTR_ESTIMATE_MAX_NS] = durationNs(0, wait.maxMs);
-    if (wait.estimated) attributes[ATTR_ESTIMATED] = true;
     if (record.blocker !== undefined && wait.blockers.length > 0) {
       attributes[ATTR_BLOCKER_STATEMENT] = record.blocker.statement;
       attributes[ATTR_BLOCKER_STATE] = record.blocker.state;
@@ -75,6 +77,7 @@ export function emitLock(record: LockRecord): void {
     inUse: record.inUse,
     queueDepth: record.queueDepth,
     holdMs: record.holdMs,
+    isVisit: record.autocommit,
     attributes,
     links,
   });
