@@ -17,8 +17,11 @@ import type { Ready } from './listen.ts';
 const REPEATS = 2;
 /** Counts are trusted when requests started no later than this (p99), ms, … */
 const LAG_MS = 50;
-/** … and when service and generator stood without a core for no more than this share of the time. */
-const RUN_DELAY_SHARE = 0.05;
+/**
+ * … and when service and generator stood without a core for no more than this share of the time: the tolerance
+ * of the tightest count, ± 2 of 100, is used up by twice as much.
+ */
+const RUN_DELAY_SHARE = 0.01;
 /** Requests before the measurement: connections are open then, and the code is compiled. */
 const WARM_UP_REQUESTS = 20;
 
