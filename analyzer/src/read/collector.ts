@@ -2,6 +2,7 @@ import type { AttributeValue } from '../model/attributes.ts';
 import type { Input, InputFile, Metric, Rejected } from '../model/input.ts';
 import { SpanTableBuilder } from '../model/span-table.ts';
 import { canonicalId, SPAN_DIGITS, TRACE_DIGITS } from './ids.ts';
+import { ProtoAttributes } from './otlp-proto-attributes.ts';
 import { quote } from './quote.ts';
 
 /** Where in a file a record stands; as precise as its format allows. */
@@ -32,6 +33,7 @@ function idFault(value: unknown): string {
 /** Gathers what all readers find in all files into one {@link Input}. */
 export class Collector {
   readonly builder = new SpanTableBuilder();
+  readonly protoAttributes = new ProtoAttributes(this.builder);
   /** False: OTLP lines are read by JSON.parse alone, the oracle of the byte scanner. */
   readonly fast: boolean;
   readonly metrics: Metric[] = [];

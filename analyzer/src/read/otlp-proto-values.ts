@@ -1,5 +1,4 @@
 import type { AttributeValue } from '../model/attributes.ts';
-import type { SpanTableBuilder } from '../model/span-table-builder.ts';
 import type { StringPool } from '../model/strings.ts';
 import { ProtoError, type ProtoFields, WIRE } from './proto-wire.ts';
 
@@ -19,29 +18,17 @@ export function readKeyValue(fields: ProtoFields, into: Map<string, AttributeVal
   into.set(key, value);
 }
 
-/** Adds one `KeyValue` to the row a builder opened last; its key and its simple values never become JavaScript text. */
-export function addAttribute(fields: ProtoFields, builder: SpanTableBuilder): void {
-  let key = 0;
-  let value: ProtoFields | null = null;
-  while (fields.next()) {
-    if (fields.is(1, WIRE.bytes)) key = internText(fields, builder.strings);
-    else if (fields.is(2, WIRE.bytes)) value = fields.message();
-    else fields.skip();
-  }
-  if (value === null || !value.next()) builder.attribute(key, null);
-  else if (value.is(1, WIRE.bytes) && value.isLast) {
-    builder.textAttribute(key, internText(value, builder.strings));
-  } else builder.attribute(key, readAnyValue(value, 0, true));
-}
-
 /** @returns the string id of a text field. */
 export function internText(fields: ProtoFields, strings: StringPool): number {
   const from = fields.bytesFrom();
   return strings.internBytes(fields.buffer, fields.view, from, fields.end);
 }
 
-/** `AnyValue`: string 1, bool 2, int 3, double 4, array 5, kvlist 6, bytes 7; null when none of them is set. */
-function readAnyValue(fields: ProtoFields, depth: number, begun = false): AttributeValue {
+/**
+ * `AnyValue`: string 1, bool 2, int 3, double 4, array 5, kvlist 6, bytes 7; null when none of them is set. `begun`
+ * says that the fields stand at the first one already.
+ */
+export function readAnyValue(fields: ProtoFields, depth: number, begun = false): AttributeValue {
   if (depth > MAX_DEPTH) throw new ProtoError(`a value is nested deeper than ${MAX_DEPTH} levels`);
   let value: AttributeValue = null;
   for (let more = begun || fields.next(); more; more = fields.next()) {

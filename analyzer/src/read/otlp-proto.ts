@@ -5,13 +5,7 @@ import type { SpanColumns, SpanTableBuilder } from '../model/span-table-builder.
 import type { StringPool } from '../model/strings.ts';
 import type { Collector, Position } from './collector.ts';
 import { canonicalIdBytes, SPAN_DIGITS, TRACE_DIGITS } from './ids.ts';
-import {
-  addAttribute,
-  internText,
-  readKeyValue,
-  readResourceAttributes,
-  readScope,
-} from './otlp-proto-values.ts';
+import { internText, readKeyValue, readResourceAttributes, readScope } from './otlp-proto-values.ts';
 import { ProtoFields, WIRE } from './proto-wire.ts';
 import { boundedTime } from './times.ts';
 
@@ -69,6 +63,7 @@ function readSpan(
   columns.scope[row] = scope;
   let flags = FLAG.noParent | FLAG.noStart | FLAG.noEnd;
   let startSeen = false;
+  let key = 0;
   let hasTraceId = false;
   let hasSpanId = false;
   let links: SpanLink[] | undefined;
@@ -99,7 +94,7 @@ function readSpan(
           columns.name[row] = internText(fields, strings);
           break;
         case 9:
-          addAttribute(fields.message(), builder);
+          key = collector.protoAttributes.add(fields, key);
           break;
         case 11:
           events ??= [];

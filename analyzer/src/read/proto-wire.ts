@@ -15,9 +15,9 @@ const MAX_GROUP_DEPTH = 32;
  * `next()` moves to a field; exactly one of the read methods or `skip()` must follow.
  */
 export class ProtoFields {
-  readonly buffer: Buffer;
-  readonly view: DataView;
-  readonly #end: number;
+  buffer: Buffer;
+  view: DataView;
+  #end: number;
   #at: number;
   number = 0;
   wire = 0;
@@ -32,6 +32,15 @@ export class ProtoFields {
   /** @returns the fields of a whole message. */
   static of(message: Buffer): ProtoFields {
     return new ProtoFields(message, 0, message.length);
+  }
+
+  /** Goes over to the message in the field another one stands at. */
+  enter(parent: ProtoFields): this {
+    this.#at = parent.bytesFrom();
+    this.#end = parent.end;
+    this.buffer = parent.buffer;
+    this.view = parent.view;
+    return this;
   }
 
   /** @returns false at the end of the message. */
@@ -220,9 +229,11 @@ export class ProtoFields {
 
   /** A tag or a length: at most 2^35, exact in a double. */
   #tag(): number {
-    let value = 0;
-    let factor = 1;
-    for (let i = 0; i < 5; i++) {
+    const first = this.#byte();
+    if (first < 0x80) return first;
+    let value = first & 0x7f;
+    let factor = 128;
+    for (let i = 1; i < 5; i++) {
       const byte = this.#byte();
       value += (byte & 0x7f) * factor;
       if (byte < 0x80) return value;
