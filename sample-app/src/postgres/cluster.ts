@@ -15,7 +15,16 @@ export type Settings = Readonly<Record<string, string>>;
 
 /** How often a start is tried again when somebody took the port between the probe and the bind. */
 const PORT_ATTEMPTS = 5;
-const STOP_GRACE_MS = 5_000;
+/**
+ * How a server is asked to stop, and how long it gets: "smart" lets connections that are just closing go in peace, "fast"
+ * cuts those that stay, "immediate" does not write the data any more, which is thrown away in any case.
+ */
+const STOP_STEPS = [
+  ['SIGTERM', 1_000],
+  ['SIGINT', 5_000],
+  ['SIGQUIT', 5_000],
+  ['SIGKILL', 5_000],
+] as const;
 
 /** One PostgreSQL server with its own data in a temporary directory, owned by the process that creates it. */
 export class Cluster {
@@ -138,10 +147,9 @@ export class Cluster {
   async #stop(): Promise<void> {
     for (const child of this.#children) {
       const ended = once(child, 'exit');
-      // SIGINT is "fast shutdown", SIGQUIT "immediate": the data is thrown away in any case.
-      for (const signal of ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const) {
+      for (const [signal, graceMs] of STOP_STEPS) {
         child.kill(signal);
-        if (await Promise.race([ended.then(() => true), sleep(STOP_GRACE_MS, false, { ref: false })])) break;
+        if (await Promise.race([ended.then(() => true), sleep(graceMs, false, { ref: false })])) break;
       }
     }
     await rm(this.directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
