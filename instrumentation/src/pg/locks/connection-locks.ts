@@ -2,13 +2,15 @@ import type { Context } from '@opentelemetry/api';
 import type { Outcome } from '../../conventions.ts';
 import { now } from '../../core/clock.ts';
 import { onShutdown } from '../../core/shutdown.ts';
-import { isExclusive, type LockClause } from '../sql/plan.ts';
+import { isExclusive, type TransactionOp } from '../sql/plan.ts';
 import { type CachedPlan, learnUncontended } from '../sql/plan-cache.ts';
 import type { PgClient } from '../types.ts';
-import { type Blocker, emitLock } from './emit-lock.ts';
+import { type Claim, claimOf } from './claim.ts';
+import { emitLock } from './emit-lock.ts';
 import { type Attempt, holdsInTheWay, inferWait, undecidedRow } from './infer-wait.ts';
-import type { LockHold, LockOwner, Row } from './row.ts';
+import type { LockHold, LockOwner } from './row.ts';
 import type { DatabaseRows } from './rows.ts';
+import { Savepoints } from './savepoints.ts';
 
 /** Errors that end a wait for a lock: how it ended, by SQLSTATE. */
 const REFUSALS: Record<string, Outcome> = {
@@ -20,13 +22,12 @@ const REFUSALS: Record<string, Outcome> = {
 /** A second grant is confirmed to contradict the first hold only after this: an error may be on its way. */
 const CONTRADICTION_CHECK_MS = 5;
 
-/** One row that a running statement wants. */
-interface Claim {
-  readonly row: Row;
-  readonly lock: LockClause;
-  readonly inUse: number;
-  readonly queueDepth: number;
-  readonly blocker: Blocker | undefined;
+/** When a statement was sent and answered, monotonic ms. */
+interface Reply {
+  readonly sentMs: number;
+  /** Reply, minus the longest time it may have lain in the event loop. */
+  readonly answeredMs: number;
+  readonly repliedMs: number;
 }
 
 /** A statement between its call and its reply. */
@@ -66,7 +67,7 @@ export class ConnectionLocks implements LockOwner {
   readonly #rows: DatabaseRows;
   readonly #running: Running[] = [];
   #held: OpenHold[] = [];
-  #savepoints: { name: string; at: number }[] = [];
+  readonly #savepoints = new Savepoints();
   #inTransaction = false;
   #lastReplyMs = 0;
 
@@ -92,20 +93,7 @@ export class ConnectionLocks implements LockOwner {
     const callMs = now();
     const claims: Claim[] = [];
     for (const lock of plan.locks) {
-      for (const row of this.#rows.find(lock, values)) {
-        const [first] = holdsInTheWay(row, lock.mode, this, callMs).filter((hold) => !hold.autocommit);
-        claims.push({
-          row,
-          lock,
-          inUse: row.holds.some((hold) => hold.releasedMs === undefined && hold.owner !== this) ? 1 : 0,
-          queueDepth: row.inFlight,
-          blocker: first && {
-            statement: first.summary,
-            state: first.owner.isActive ? 'active' : 'idle in transaction',
-            ageMs: Math.max(0, callMs - first.grantedMs),
-          },
-        });
-      }
+      for (const row of this.#rows.find(lock, values)) claims.push(claimOf(row, lock, this, callMs));
     }
     for (const claim of claims) claim.row.inFlight++;
     const running: Running = { plan, callMs, parent, hasStatementSpan: false, claims };
@@ -129,6 +117,7 @@ export class ConnectionLocks implements LockOwner {
     const repliedMs = now();
     const sentMs = Math.max(running.callMs, this.#lastReplyMs);
     const answeredMs = Math.max(sentMs, repliedMs - loopWaitMs);
+    const reply: Reply = { sentMs, answeredMs, repliedMs };
     const position = this.#running.indexOf(running);
     if (position < 0) return;
     this.#running.splice(position, 1);
@@ -136,9 +125,9 @@ export class ConnectionLocks implements LockOwner {
     for (const claim of running.claims) claim.row.inFlight--;
     const status = client.getTransactionStatus?.();
     if (error !== undefined && error !== null) {
-      this.#failed(running, client, error, sentMs, answeredMs, repliedMs);
+      this.#failed(running, client, error, reply);
     } else {
-      this.#succeeded(running, status, rowCount, sentMs, answeredMs, repliedMs);
+      this.#succeeded(running, status, rowCount, reply);
     }
     for (const claim of running.claims) claim.row.prune();
     // The next statement in the client's queue goes out now.
@@ -151,56 +140,59 @@ export class ConnectionLocks implements LockOwner {
     for (const running of this.#running.splice(0)) {
       for (const claim of running.claims) claim.row.inFlight--;
     }
-    this.#release(0, atMs, atMs, atMs);
+    this.#release(0, { sentMs: atMs, answeredMs: atMs, repliedMs: atMs });
     this.#inTransaction = false;
-    this.#savepoints = [];
+    this.#savepoints.clear();
   }
 
   #succeeded(
     running: Running,
     status: 'I' | 'T' | 'E' | null | undefined,
     rowCount: number | null | undefined,
-    sentMs: number,
-    answeredMs: number,
-    repliedMs: number,
+    reply: Reply,
   ): void {
     const { plan } = running;
-    const op = plan.transaction;
-    if (op !== null) {
-      if (op.op === 'savepoint') this.#savepoints.push({ name: op.name, at: this.#held.length });
-      else if (op.op === 'release') this.#savepoints.length = this.#savepointAt(op.name, 0);
-      else if (op.op === 'rollback-to') {
-        const at = this.#savepointAt(op.name, -1);
-        if (at >= 0) {
-          this.#release(this.#savepoints[at].at, sentMs, answeredMs, repliedMs);
-          this.#savepoints.length = at + 1;
-        }
-      } else if (op.op === 'prepare') this.#forget();
-      else if (op.op !== 'begin') this.#endTransaction(sentMs, answeredMs, repliedMs);
-      this.#inTransaction =
-        op.op === 'begin' || (this.#inTransaction && op.op !== 'commit' && op.op !== 'rollback');
-    }
+    this.#control(plan.transaction, reply);
     if (status === 'T' || status === 'E') this.#inTransaction = true;
     else if (status === 'I') this.#inTransaction = false;
     const sole = plan.locks.length === 1 && plan.statements === 1;
     for (const claim of running.claims) {
       if (claim.lock.onConflict === 'skip' && (!sole || !rowCount)) continue;
       const nothing = sole && rowCount === 0;
-      this.#answered(running, claim, nothing ? 'nothing' : 'granted', sentMs, answeredMs, repliedMs, {
+      this.#answered(running, claim, nothing ? 'nothing' : 'granted', reply, {
         countsRows: sole ? (rowCount ?? null) : null,
       });
     }
-    if (!this.#inTransaction && this.#held.length > 0) this.#endTransaction(sentMs, answeredMs, repliedMs);
+    if (!this.#inTransaction && this.#held.length > 0) this.#endTransaction(reply);
   }
 
-  #failed(
-    running: Running,
-    client: PgClient,
-    error: unknown,
-    sentMs: number,
-    answeredMs: number,
-    repliedMs: number,
-  ): void {
+  /** A statement that controls the transaction has succeeded. */
+  #control(op: TransactionOp | null, reply: Reply): void {
+    switch (op?.op) {
+      case 'begin':
+        this.#inTransaction = true;
+        break;
+      case 'savepoint':
+        this.#savepoints.set(op.name, this.#held.length);
+        break;
+      case 'release':
+        this.#savepoints.release(op.name);
+        break;
+      case 'rollback-to':
+        this.#release(this.#savepoints.rollbackTo(op.name) ?? this.#held.length, reply);
+        break;
+      case 'prepare':
+        this.#forget();
+        break;
+      case 'commit':
+      case 'rollback':
+        this.#endTransaction(reply);
+        this.#inTransaction = false;
+        break;
+    }
+  }
+
+  #failed(running: Running, client: PgClient, error: unknown, reply: Reply): void {
     const { code, severity } = error as { code?: unknown; severity?: unknown };
     if (typeof code !== 'string' || severity === undefined) {
       // Not the server's answer: a broken connection frees the locks, a client-side timeout does not.
@@ -210,45 +202,33 @@ export class ConnectionLocks implements LockOwner {
     for (const claim of running.claims) {
       const refusal = REFUSALS[code];
       if (claim.lock.onConflict === 'nowait' && code === '55P03') {
-        this.#emitRefused(running, claim, null, answeredMs, 'rejected', code);
+        this.#emitRefused(running, claim, null, reply.answeredMs, 'rejected', code);
       } else if (claim.lock.onConflict === 'block') {
-        this.#answered(
-          running,
-          claim,
-          refusal === undefined ? 'nothing' : 'refused',
-          sentMs,
-          answeredMs,
-          repliedMs,
-          {
-            outcome: refusal,
-            errorType: code,
-          },
-        );
+        this.#answered(running, claim, refusal === undefined ? 'nothing' : 'refused', reply, {
+          outcome: refusal,
+          errorType: code,
+        });
       }
     }
     if (!this.#inTransaction) return;
     // The error has aborted the transaction, or what came after its last savepoint: those locks are free.
-    this.#release(this.#savepoints.at(-1)?.at ?? 0, sentMs, answeredMs, repliedMs);
+    this.#release(this.#savepoints.keptOnError, reply);
   }
 
   #answered(
     running: Running,
     claim: Claim,
     result: Attempt['result'],
-    sentMs: number,
-    answeredMs: number,
-    repliedMs: number,
+    reply: Reply,
     detail: { countsRows?: number | null; outcome?: Outcome; errorType?: string },
   ): void {
     const { row, lock } = claim;
     const autocommit = !this.#inTransaction;
-    const inTheWay = lock.onConflict === 'block' ? holdsInTheWay(row, lock.mode, this, sentMs) : [];
+    const inTheWay = lock.onConflict === 'block' ? holdsInTheWay(row, lock.mode, this, reply.sentMs) : [];
     if (inTheWay.length === 0 && lock.onConflict === 'block')
-      learnUncontended(running.plan, answeredMs - sentMs);
+      learnUncontended(running.plan, reply.answeredMs - reply.sentMs);
     const attempt: Attempt = {
-      sentMs,
-      answeredMs,
-      repliedMs,
+      ...reply,
       uncontendedMs: running.plan.uncontendedMs ?? 0,
       autocommit,
       result,
@@ -263,10 +243,10 @@ export class ConnectionLocks implements LockOwner {
         parent: running.parent,
         hasStatementSpan: running.hasStatementSpan,
         autocommit,
-        grantedMs: answeredMs,
+        grantedMs: reply.answeredMs,
         endSentMs: undefined,
         releasedMs: undefined,
-        endRepliedMs: repliedMs,
+        endRepliedMs: reply.repliedMs,
         contradicted: false,
       };
       this.#checkContradiction(hold);
@@ -285,7 +265,7 @@ export class ConnectionLocks implements LockOwner {
           running,
           claim,
           wait,
-          answeredMs,
+          reply.answeredMs,
           detail.outcome ?? 'acquired',
           detail.outcome && detail.errorType,
         );
@@ -334,18 +314,18 @@ export class ConnectionLocks implements LockOwner {
     for (const { hold } of this.#held) hold.endSentMs ??= atMs;
   }
 
-  #endTransaction(sentMs: number, answeredMs: number, repliedMs: number): void {
-    this.#release(0, sentMs, answeredMs, repliedMs);
-    this.#savepoints = [];
+  #endTransaction(reply: Reply): void {
+    this.#release(0, reply);
+    this.#savepoints.clear();
   }
 
-  #release(from: number, sentMs: number, answeredMs: number, repliedMs: number): void {
+  #release(from: number, reply: Reply): void {
     if (this.#held.length <= from) return;
     const released = this.#held.splice(from);
     for (const { hold } of released) {
-      hold.endSentMs ??= sentMs;
-      hold.releasedMs = Math.max(hold.endSentMs, answeredMs, hold.grantedMs);
-      hold.endRepliedMs = repliedMs;
+      hold.endSentMs ??= reply.sentMs;
+      hold.releasedMs = Math.max(hold.endSentMs, reply.answeredMs, hold.grantedMs);
+      hold.endRepliedMs = reply.repliedMs;
     }
     if (this.#held.length === 0) open.delete(this);
     for (const entry of released) this.#emitHold(entry);
@@ -403,18 +383,13 @@ export class ConnectionLocks implements LockOwner {
     }, CONTRADICTION_CHECK_MS).unref();
   }
 
-  #savepointAt(name: string, missing: number): number {
-    const at = this.#savepoints.findLastIndex((savepoint) => savepoint.name === name);
-    return at < 0 ? missing : at;
-  }
-
   /** A prepared transaction keeps its locks beyond this connection: when they end is unknown. */
   #forget(): void {
     for (const { hold } of this.#held.splice(0)) {
       hold.row.holds = hold.row.holds.filter((other) => other !== hold);
     }
     open.delete(this);
-    this.#savepoints = [];
+    this.#savepoints.clear();
   }
 }
 

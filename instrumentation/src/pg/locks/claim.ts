@@ -1,0 +1,28 @@
+import type { LockClause } from '../sql/plan.ts';
+import type { Blocker } from './emit-lock.ts';
+import { holdsInTheWay } from './infer-wait.ts';
+import type { LockOwner, Row } from './row.ts';
+
+/** One row that a running statement wants, and how it stood with the row when the statement was sent. */
+export interface Claim {
+  readonly row: Row;
+  readonly lock: LockClause;
+  readonly inUse: number;
+  readonly queueDepth: number;
+  readonly blocker: Blocker | undefined;
+}
+
+export function claimOf(row: Row, lock: LockClause, owner: LockOwner, atMs: number): Claim {
+  const first = holdsInTheWay(row, lock.mode, owner, atMs).find((hold) => !hold.autocommit);
+  return {
+    row,
+    lock,
+    inUse: row.holds.some((hold) => hold.releasedMs === undefined && hold.owner !== owner) ? 1 : 0,
+    queueDepth: row.inFlight,
+    blocker: first && {
+      statement: first.summary,
+      state: first.owner.isActive ? 'active' : 'idle in transaction',
+      ageMs: Math.max(0, atMs - first.grantedMs),
+    },
+  };
+}
