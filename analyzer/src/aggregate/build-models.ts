@@ -145,7 +145,9 @@ function flatness(
   const used = demandByWindow.map(({ window }) => window);
   if (used.length < 2) return { demandByWindow, demandFlat: null, demandRatio: null, visitsRatio: null };
   const half = Math.ceil(used.length / 2);
-  const holdsIn = (set: readonly number[]) => set.reduce((sum, w) => sum + lane.holds[w], 0);
+  // Slices and statements of one request are not independent of each other.
+  const holdsIn = (set: readonly number[]) =>
+    set.reduce((sum, w) => sum + Math.min(lane.holds[w], requests(w)), 0);
   const low = demandOver(lane, pauses, used.slice(0, half), requests);
   const high = demandOver(lane, pauses, used.slice(-half), requests);
   if (low.demandNs <= 0) return { demandByWindow, demandFlat: null, demandRatio: null, visitsRatio: null };

@@ -9,7 +9,7 @@ export type Change =
   | { readonly resource: string; readonly capacity: number };
 
 const FACTOR = /^(.+?)\s+(hold|visits)\s+[x×](\d+(?:\.\d+)?)$/;
-const CAPACITY = /^(.+?)\s+capacity\s+(\d+)$/;
+const CAPACITY = /^(.+?)\s+capacity\s+(\d+(?:\.\d+)?)$/;
 
 /**
  * Parses `lock:campaign hold x0.25`, `db:5432 visits x0.5` or `pg-pool:signup capacity 20`.

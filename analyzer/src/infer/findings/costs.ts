@@ -67,13 +67,16 @@ interface Drift {
 /** Own demand that grows with time at one and the same rate: data growth, caches, leaks. */
 export const demandDrifts: Finding<Drift> = {
   id: 'demand-drifts',
-  check({ models, frame }) {
+  check({ models, frame, rows }) {
     const { windows } = frame.timeline;
+    // Where a backlog grows, requests of one window are served in another.
+    const steady = frame.rising.filter((w) => rows[w].stable !== false);
+    const seen = (model: QueueModel, w: number) => Math.min(model.lane.holds[w], windows[w].requests);
     const found: Drift[] = [];
     for (const model of models) {
       let worst: Drift | null = null;
-      for (const a of frame.rising) {
-        for (const b of frame.rising) {
+      for (const a of steady) {
+        for (const b of steady) {
           if (windows[b].startNs <= windows[a].startNs) continue;
           const ra = windows[a].arrivalsPerSecond;
           const rb = windows[b].arrivalsPerSecond;
@@ -82,7 +85,7 @@ export const demandDrifts: Finding<Drift> = {
           const first = demandOver(model.lane, null, [a], (w) => windows[w].requests);
           const last = demandOver(model.lane, null, [b], (w) => windows[w].requests);
           const ratio = first.demandNs > 0 ? last.demandNs / first.demandNs : 1;
-          const least = Math.max(FLAT, chance(model.lane.holds[a], model.lane.holds[b]));
+          const least = Math.max(FLAT, chance(seen(model, a), seen(model, b)));
           if (
             Math.abs(ratio - 1) > least &&
             (worst === null || Math.abs(ratio - 1) > Math.abs(worst.ratio - 1))
