@@ -402,11 +402,12 @@ function addCallWait(waits: Map<number, CallWaits>, forest: Forest, row: number)
   else entry.leadEndNs = Math.max(entry.leadEndNs, forest.end[row]);
 }
 
-/** Verb and relation of a statement, else the span's name; and the route. */
+/** Verb and relation of a statement, else the span's name; the form of its text; and the route. */
 function operationOf(table: SpanTable, row: number, route: number, statements: StatementReader): string {
   const statement = statements.of(row);
   const name = table.strings.text(table.name[row]);
-  return `${statement?.relation ? `${statement.verb} ${statement.relation}` : name}|${route}`;
+  const what = statement?.relation ? `${statement.verb} ${statement.relation}` : name;
+  return `${what}|${statements.form(row)}|${route}`;
 }
 
 function addCall(

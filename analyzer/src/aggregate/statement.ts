@@ -1,3 +1,4 @@
+import { KIND } from '../model/span.ts';
 import { attributeById, type SpanTable } from '../model/span-table.ts';
 
 /** What a database statement does, as far as its span tells. */
@@ -15,6 +16,10 @@ const RELATION = /\b(?:UPDATE|INTO|FROM|MERGE\s+INTO)\s+(?:ONLY\s+)?("?[\w$]+"?(
 const UPDATED = /\bUPDATE\s+(?:ONLY\s+)?("?[\w$]+"?(?:\."?[\w$]+"?)?)\s+SET\b/i;
 const FOR_UPDATE = /\bFOR\s+(?:NO\s+KEY\s+)?(?:UPDATE|SHARE|KEY\s+SHARE)\b/i;
 
+/** With more texts than this the values are written into them; then only their form tells statements apart. */
+const MOST_TEXTS = 200;
+const LITERAL = /'(?:[^']|'')*'|\b\d+(?:\.\d+)?\b/g;
+
 /** Reads statements from spans of database clients; texts are parsed once each. */
 export class StatementReader {
   readonly #table: SpanTable;
@@ -23,6 +28,8 @@ export class StatementReader {
   readonly #relation: readonly number[];
   readonly #system: readonly number[];
   readonly #parsed = new Map<string, Statement>();
+  readonly #forms = new Map<string, string>();
+  #fewTexts: boolean | null = null;
 
   constructor(table: SpanTable) {
     const ids = (...keys: string[]) => keys.map((key) => table.strings.find(key)).filter((id) => id >= 0);
@@ -47,6 +54,32 @@ export class StatementReader {
       this.#parsed.set(key, parsed);
     }
     return parsed;
+  }
+
+  /**
+   * What tells statements of one verb and relation apart: two SELECTs of a route may cost 2 ms and 80 ms. The text itself,
+   * or its form without literals where texts are too many; empty where no text is recorded.
+   */
+  form(row: number): string {
+    const text = this.#first(row, this.#text);
+    if (text === '') return '';
+    this.#fewTexts ??= this.#countTexts() <= MOST_TEXTS;
+    if (this.#fewTexts) return text;
+    let form = this.#forms.get(text);
+    if (form === undefined) {
+      form = text.replace(LITERAL, '?');
+      this.#forms.set(text, form);
+    }
+    return form;
+  }
+
+  /** Over the whole input, so that the answer does not depend on the order of its spans. */
+  #countTexts(): number {
+    const texts = new Set<string>();
+    for (let row = 0; row < this.#table.length && texts.size <= MOST_TEXTS; row++) {
+      if (this.#table.kind[row] === KIND.client) texts.add(this.#first(row, this.#text));
+    }
+    return texts.size;
   }
 
   #first(row: number, keys: readonly number[]): string {
