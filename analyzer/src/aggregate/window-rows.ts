@@ -51,10 +51,11 @@ export function windowRows(
       stable: isStable(timeline.inFlight, window.startNs, window.endNs, window.requests),
       segments: group.segments,
       accounting: {
-        inFlightStart: Math.round(inFlightStart),
+        // Sums of weights far apart may cancel to a little less than none.
+        inFlightStart: Math.max(0, Math.round(inFlightStart)),
         entered: Math.round(window.requests),
         left: Math.round(left[w]),
-        inFlightEnd: Math.round(inFlightStart + window.requests - left[w]),
+        inFlightEnd: Math.max(0, Math.round(inFlightStart + window.requests - left[w])),
       },
     };
   });

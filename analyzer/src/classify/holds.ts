@@ -22,6 +22,9 @@ export interface Hold {
   readonly startUnixNano: bigint;
 }
 
+/** A longer hold (104 days) is a mistake of whoever wrote it, and beyond exact numbers. */
+const LONGEST_NS = Number.MAX_SAFE_INTEGER;
+
 /**
  * @returns every hold in the input, in row order: from `waitfall.hold.duration_ns` on a wait span (the hold runs from the
  * recorded end of that span) and from spans with segment `hold`. Holds that cross the end of the root are whole.
@@ -34,7 +37,7 @@ export function holdsOf(table: SpanTable, forest: Forest, classes: Classes): Hol
       const state = forest.state[row];
       if (state !== STATE.inTree && state !== STATE.detached) continue;
       const duration = nanoseconds(attributeById(table, row, key));
-      if (duration === null || duration < 0 || classes.resource[row] < 0) continue;
+      if (duration === null || duration < 0 || duration > LONGEST_NS || classes.resource[row] < 0) continue;
       const start = forest.recordedEnd[row];
       holds.push({
         waitRow: row,

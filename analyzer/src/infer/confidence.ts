@@ -51,8 +51,12 @@ export function confidenceOf(facts: Facts, inference: Inference): Verdict['confi
   if (sampling.kind === 'thinned')
     weak(2, `only ${percent(sampling.keptShare!)} of the planned requests are in the export`);
   if (sampling.kind === 'unstated') weak(3, 'traces were chosen by a tail sampler that states no weights');
-  if (requests.count < MANY_REQUESTS) weak(1, `${requests.count} requests are few`);
-  else reasons.push(`${requests.count} requests in ${frame.timeline.windows.length} windows`);
+  if (requests.count < MANY_REQUESTS)
+    weak(1, `${requests.count} ${requests.count === 1 ? 'request is' : 'requests are'} few`);
+  else {
+    const windows = frame.timeline.windows.length;
+    reasons.push(`${requests.count} requests in ${windows} ${windows === 1 ? 'window' : 'windows'}`);
+  }
   if (inference.status === 'not-enough-load-variation') weak(1, inference.because);
   if (requests.substitutes) weak(2, 'no trace has a true root: orphan trees were used');
   if (facts.closedLoop) weak(1, 'closed loop: arrivals follow completions, so the offered rate is not free');

@@ -68,7 +68,7 @@ function missingData({ requests, models, frame, activity }: Facts): string | nul
   if (requests.count === 0) return 'the input holds no request';
   if (inside === 0) return 'no request starts inside a window';
   if (inside < FEWEST_REQUESTS) {
-    return `${inside} requests are too few to tell queueing from chance; ${FEWEST_REQUESTS} are the least`;
+    return `${inside} ${inside === 1 ? 'request is' : 'requests are'} too few to tell queueing from chance; ${FEWEST_REQUESTS} are the least`;
   }
   if (good === 0) {
     return `all ${inside} requests failed: a service that serves nothing has no capacity to be measured`;
