@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events';
 import * as http from 'node:http';
 import * as https from 'node:https';
 import type { Socket } from 'node:net';
@@ -88,9 +89,11 @@ export function patchHttpServers(provider: StandaloneProvider): void {
 function inContext(
   visit: Visit,
   emit: (...args: unknown[]) => unknown,
-  self: unknown,
+  self: EventEmitter,
   args: unknown[],
 ): unknown {
+  // Most events of a request have no listener: then there is no context to enter either.
+  if (self.listenerCount(args[0] as string) === 0) return emit.apply(self, args);
   return context.active() === visit.active
     ? emit.apply(self, args)
     : context.with(visit.active, emit, self, ...args);
