@@ -23,6 +23,9 @@ const FIT_QUEUE = 0.3;
 
 /** Completions within this factor of their median are one level. */
 const PLATEAU = 1.2;
+/** Unsampled, calls must be slower by this multiple of their cost, and the fit is believed up to this factor. */
+const DEEP = 2;
+const AGREES = 1.15;
 
 /** An instance this much above the mean is hotter by more than chance (with 3 standard errors of its count). */
 const HOT_RATIO = 1.1;
@@ -247,9 +250,17 @@ function serverRate(
   const inflation = Math.max(0, ...rising.map((w) => meanWaitNs[w])) / base;
   const topNs = Math.max(0, ...topWindows(rising).map((w) => meanWaitNs[w]));
   const queueRatio = fit ? topNs / fit.slopeNs : 0;
-  if (fit && fit.r2 > FIT_R2 && queueRatio > FIT_QUEUE) {
+  // Calls that take several times their cost stand in the server's queue: what it completes then is its rate.
+  const sampled = timeline.sampling.kind !== 'none';
+  const plateau = plateauRate(own, demand, frame, meanWaitNs, sampled ? 0.5 * base : DEEP * base);
+  const fitted = fit !== null && fit.r2 > FIT_R2 && queueRatio > FIT_QUEUE;
+  const fittedRate = fitted ? fit.servers / ((demand.visits * base) / 1e9) : null;
+  if (plateau !== null && !sampled && (fittedRate === null || fittedRate > AGREES * plateau)) {
+    return { saturatesAt: plateau, how: PLATEAU_HOW, queueRatio, inflation };
+  }
+  if (fitted) {
     return {
-      saturatesAt: fit.servers / ((demand.visits * base) / 1e9),
+      saturatesAt: fittedRate,
       how: `about ${fit.servers} servers, from how calls slow down with the calls in flight`,
       hidden: fit,
       queueRatio,
@@ -262,22 +273,29 @@ function serverRate(
       }),
     };
   }
-  if (timeline.sampling.kind !== 'none' && inflation > 0.8) {
-    const completed = (w: number) => own.completions[w] / timeline.windows[w].seconds;
-    const slow = rising.filter((w) => meanWaitNs[w] > 0.5 * base);
-    const plateau = median(slow.map(completed));
-    // A plateau: at the top no more is completed than in the other windows in which calls were slow.
-    const most = Math.max(...slow.slice(-2).map(completed));
-    if (slow.length >= 2 && most <= PLATEAU * plateau) {
-      return {
-        saturatesAt: plateau / demand.visits,
-        how: 'completions stay at this rate while calls slow down',
-        queueRatio,
-        inflation,
-      };
-    }
+  if (sampled && inflation > 0.8 && plateau !== null) {
+    return { saturatesAt: plateau, how: PLATEAU_HOW, queueRatio, inflation };
   }
   return { ...UNKNOWN_RATE, queueRatio, inflation };
+}
+
+const PLATEAU_HOW = 'completions stay at this rate while calls slow down';
+
+/** Rate of requests at which completions stay in the windows where calls are slower than their cost by `excessNs`. */
+function plateauRate(
+  own: Series,
+  demand: Demand,
+  { rising, timeline }: Frame,
+  meanWaitNs: readonly number[],
+  excessNs: number,
+): number | null {
+  const completed = (w: number) => own.completions[w] / timeline.windows[w].seconds;
+  const slow = rising.filter((w) => meanWaitNs[w] > excessNs);
+  if (slow.length < 2) return null;
+  const level = median(slow.map(completed));
+  // A plateau: at the top no more is completed than in the other windows in which calls were slow.
+  const most = Math.max(...slow.slice(-2).map(completed));
+  return level > 0 && most <= PLATEAU * level ? level / demand.visits : null;
 }
 
 /** Fewer new connections than this over the rising windows say nothing about a limit on them. */

@@ -5,7 +5,6 @@ import {
   holdParts,
   isSaturated,
   lossesGrow,
-  maxUtilization,
   queueing,
   shareOfHoldGrowth,
 } from './saturation.ts';
@@ -118,6 +117,12 @@ function followStretchedHold(
   return { model: current, rate };
 }
 
+/** Mean utilisation of the top windows; 1 where it is unknown. */
+function topUtilization(model: QueueModel, frame: Frame): number {
+  const known = topWindows(frame.rising).flatMap((w) => model.utilization[w] ?? []);
+  return known.length > 0 ? known.reduce((a, b) => a + b, 0) / known.length : 1;
+}
+
 /** Utilisation by its own service alone: without the waits nested in its holds. */
 function ownUtilization(model: QueueModel, w: number): number {
   const { lane } = model;
@@ -145,7 +150,7 @@ function largestNestedGrowth(
     const model = models.find((m) => m.queue.index === queue);
     if (!model || seen.has(model)) continue;
     // Servers that were half idle make others wait by chance, but are not what fills the service.
-    if (model.kind === 'downstream' && (maxUtilization(model, frame) ?? 1) < IDLE_SERVER) continue;
+    if (model.kind === 'downstream' && topUtilization(model, frame) < IDLE_SERVER) continue;
     return model;
   }
   return null;

@@ -54,9 +54,9 @@ export function rebuildGaps(
     let admittedNs = forest.start[root];
     for (const { piece, place, leading } of gaps[i]) {
       const length = piece.end - piece.start;
-      const usual = cost.get(place);
-      // A place not seen at low load stays unaccounted.
-      if (usual === undefined) continue;
+      // A place not seen at low load stays unaccounted; before the first call it is a wait nobody had at low load.
+      const usual = cost.get(place) ?? (leading ? 0 : null);
+      if (usual === null) continue;
       const workNs = Math.min(length, usual);
       const grantNs = piece.end - workNs;
       const slot = leading && admission;
@@ -188,7 +188,7 @@ function meanWait(
     for (const gap of own) {
       if (gap.leading !== leading) continue;
       const length = gap.piece.end - gap.piece.start;
-      ns += Math.max(0, length - (cost.get(gap.place) ?? length));
+      ns += Math.max(0, length - (cost.get(gap.place) ?? (leading ? 0 : length)));
       if (!leading) n++;
     }
   }
