@@ -108,7 +108,9 @@ function defaultOf(exports: Exports): Exports {
 function patchPg(pg: Exports): void {
   patchClient(pg.Client, active);
   const pool = Object.getPrototypeOf(pg.Pool);
-  if (typeof pool?.prototype?.connect === 'function') patchPool(pool, active);
+  if (typeof pool?.prototype?.connect !== 'function') return;
+  patchPool(pool, active);
+  patched.add('pg-pool');
 }
 
 /** A library whose inside looks different is left alone, and said once. */

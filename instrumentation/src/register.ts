@@ -6,16 +6,19 @@ import { trace } from '@opentelemetry/api';
 import { registerInstrumentations } from '@opentelemetry/instrumentation';
 import { warnOnce } from './core/warn.ts';
 import { WaitfallInstrumentation } from './instrumentation.ts';
+import { isDisabled } from './register/disabled.ts';
 import { registerEsmHooks } from './register/esm-hooks.ts';
 import { hasTracerProvider, startSdk } from './register/sdk.ts';
 import { checkLater } from './register/self-check.ts';
+import { settingsOf } from './settings.ts';
 import { needsSdk, startStandalone } from './standalone/start.ts';
 
 const kRegistered = Symbol.for('waitfall.registered');
 
 function register(): void {
   const once = globalThis as { [kRegistered]?: boolean };
-  if (once[kRegistered] || process.env.WAITFALL_ENABLED === 'false') return;
+  if (once[kRegistered] || !settingsOf({}).enabled || isDisabled('waitfall')) return;
+  if (process.env['OTEL_SDK_DISABLED']?.trim().toLowerCase() === 'true') return;
   once[kRegistered] = true;
   try {
     registerEsmHooks();

@@ -179,9 +179,15 @@ test('a trace file that cannot be written is said once and disturbs nothing', as
   assert.equal(service.stderr().match(/cannot write/g)?.length, 1);
 });
 
-test('WAITFALL_ENABLED=false leaves the service alone', async () => {
-  const service = await spawnService('required.cjs', { DATABASE_URL: url, WAITFALL_ENABLED: 'false' });
-  assert.equal((await fetch(`${service.url}/count`)).status, 200);
-  assert.equal(await service.stop(), 0);
-  assert.throws(() => service.lines(), /ENOENT/);
-});
+for (const [name, value] of [
+  ['WAITFALL_ENABLED', 'false'],
+  ['OTEL_SDK_DISABLED', 'true'],
+  ['OTEL_NODE_DISABLED_INSTRUMENTATIONS', 'fs, waitfall'],
+]) {
+  test(`${name}=${value} leaves the service alone`, async () => {
+    const service = await spawnService('required.cjs', { DATABASE_URL: url, [name]: value });
+    assert.equal((await fetch(`${service.url}/count`)).status, 200);
+    assert.equal(await service.stop(), 0);
+    assert.throws(() => service.lines(), /ENOENT/);
+  });
+}

@@ -5,6 +5,7 @@ import { FanOutProcessor } from '../export/fan-out.ts';
 import { FileSpanProcessor } from '../export/file-processor.ts';
 import { markClientClosed } from '../http/client-closed.ts';
 import type { WaitfallInstrumentation } from '../instrumentation.ts';
+import { isDisabled } from './disabled.ts';
 import { type Loaded, loadOptional } from './optional-module.ts';
 import { flushAtEnd } from './process-end.ts';
 
@@ -72,13 +73,10 @@ export function startSdk(own: WaitfallInstrumentation): boolean {
 }
 
 function officialInstrumentations(): object[] {
-  const disabled = (process.env.OTEL_NODE_DISABLED_INSTRUMENTATIONS ?? '')
-    .split(',')
-    .map((name) => name.trim());
   const missing: string[] = [];
   const list: object[] = [];
   for (const [name, exported, settings] of OFFICIAL) {
-    if (disabled.includes(name.replace('@opentelemetry/instrumentation-', ''))) continue;
+    if (isDisabled(name.replace('@opentelemetry/instrumentation-', ''))) continue;
     const loaded = loadOptional(name);
     if (loaded === undefined) missing.push(name);
     else list.push(new loaded[exported](settings));

@@ -6,6 +6,7 @@ import { OtlpDestination } from '../export/otlp-destination.ts';
 import { OtlpSender, otlpTargetFromEnv } from '../export/otlp-sender.ts';
 import { patchHttpServers } from '../http/server-span.ts';
 import type { WaitfallInstrumentation } from '../instrumentation.ts';
+import { isDisabled } from '../register/disabled.ts';
 import { loadOptional } from '../register/optional-module.ts';
 import { flushAtEnd } from '../register/process-end.ts';
 import { AsyncContextManager } from './context-manager.ts';
@@ -82,10 +83,10 @@ export function startStandalone(own: WaitfallInstrumentation): boolean {
 /** What carries the trace to other services: the official instrumentations of clients, where they are installed. */
 function outbound(): import('@opentelemetry/instrumentation').Instrumentation[] {
   const list = [];
-  const http = loadOptional('@opentelemetry/instrumentation-http');
+  const http = isDisabled('http') ? undefined : loadOptional('@opentelemetry/instrumentation-http');
   if (http !== undefined)
     list.push(new http.HttpInstrumentation({ disableIncomingRequestInstrumentation: true }));
-  const undici = loadOptional('@opentelemetry/instrumentation-undici');
+  const undici = isDisabled('undici') ? undefined : loadOptional('@opentelemetry/instrumentation-undici');
   if (undici !== undefined) list.push(new undici.UndiciInstrumentation());
   return list;
 }
