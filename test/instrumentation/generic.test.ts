@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { segment, withHold, withWait } from '@waitfall/instrumentation';
+import { context, SpanKind, trace } from '@opentelemetry/api';
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import { segment, WaitfallSpanProcessor, withHold, withWait } from '@waitfall/instrumentation';
 import { type Recording, request, startRecording } from './support/recording.ts';
 
 let recording: Recording;
@@ -92,4 +94,29 @@ test('the root span carries the sums of its request', async () => {
   assert.ok((root?.attributes['waitfall.dropped_ns'] as number) > 0);
   const utilization = root?.attributes['waitfall.eventloop.utilization'] as number;
   assert.ok(utilization >= 0 && utilization <= 1);
+});
+
+test('two exporters, each behind a processor of ours, get the same spans', async () => {
+  const exporters = [new InMemorySpanExporter(), new InMemorySpanExporter()];
+  const provider = new TracerProvider({
+    spanProcessors: exporters.map(
+      (exporter) => new WaitfallSpanProcessor(new SimpleSpanProcessor({ exporter })),
+    ),
+  });
+  const tracer = provider.getTracer('two');
+  const span = tracer.startSpan('request', { kind: SpanKind.SERVER });
+  await context.with(trace.setSpan(context.active(), span), () => withWait('printer', () => sleep(5)));
+  span.end();
+  const [first, second] = exporters.map((exporter) =>
+    exporter
+      .getFinishedSpans()
+      .map(
+        (s) =>
+          `${s.name} ${s.spanContext().spanId} ${s.startTime} ${s.endTime} ${JSON.stringify(s.attributes)}`,
+      )
+      .sort(),
+  );
+  assert.equal(first.length, 2);
+  assert.deepEqual(first, second);
+  await provider.shutdown();
 });

@@ -58,7 +58,7 @@ export interface LazySink {
 const MAX_SEGMENTS_PER_REQUEST = 1_000;
 
 let tracer: Tracer = trace.getTracer(SCOPE_NAME);
-let sink: LazySink | undefined;
+let sinks: readonly LazySink[] = [];
 let minWaitNs = 200_000;
 
 /** Every span goes through this tracer until a {@link LazySink} is there. */
@@ -66,9 +66,21 @@ export function setTracer(next: Tracer): void {
   tracer = next;
 }
 
-/** @param only where it is given, nothing changes unless this one is in place. */
-export function setLazySink(next: LazySink | undefined, only?: LazySink): void {
-  if (only === undefined || sink === only) sink = next;
+/** From now on finished spans go to this sink; with several, to each of them. */
+export function addLazySink(sink: LazySink): void {
+  sinks = [...sinks, sink];
+}
+
+export function removeLazySink(sink: LazySink): void {
+  sinks = sinks.filter((other) => other !== sink);
+}
+
+/** Hands a finished span to every sink; all of them see the same identity. */
+function finish(span: FinishedSpan): SpanContext | undefined {
+  if (sinks.length === 1) return sinks[0].accept(span)?.spanContext();
+  const context = span.context ?? childContext(span.parent);
+  for (const sink of sinks) sink.accept({ ...span, context });
+  return context;
 }
 
 /** Waits shorter than this, without a hold, become part of the root's sums instead of spans. */
@@ -112,21 +124,19 @@ export function emitSegment(record: SegmentRecord): SpanContext | undefined {
   const anchor = root?.anchor ?? currentAnchor();
   const attributes = attributesOf(record);
   const name = record.name ?? waitSpanName(record.resource);
-  if (sink !== undefined) {
-    return sink
-      .accept({
-        parent: parentSpan,
-        name,
-        kind: SpanKind.INTERNAL,
-        context: undefined,
-        anchor,
-        startMs: record.startMs,
-        endMs: record.endMs,
-        attributes,
-        links: record.links,
-        error: failed,
-      })
-      ?.spanContext();
+  if (sinks.length > 0) {
+    return finish({
+      parent: parentSpan,
+      name,
+      kind: SpanKind.INTERNAL,
+      anchor,
+      startMs: record.startMs,
+      endMs: record.endMs,
+      attributes,
+      links: record.links,
+      error: failed,
+      context: undefined,
+    });
   }
   const span = tracer.startSpan(
     name,
@@ -165,7 +175,7 @@ export class ReservedSpan {
   }
 
   end(name: string, kind: SpanKind, endMs: number, attributes: Attributes, error: boolean): void {
-    sink?.accept({
+    finish({
       parent: this.#parentSpan,
       name,
       kind,
@@ -187,7 +197,7 @@ export class ReservedSpan {
  * @returns undefined outside a sampled request, and without that processor.
  */
 export function reserveSpan(parent: Context, startMs: number): ReservedSpan | undefined {
-  if (sink === undefined) return undefined;
+  if (sinks.length === 0) return undefined;
   const parentSpan = trace.getSpanContext(parent);
   if (parentSpan === undefined || (parentSpan.traceFlags & TraceFlags.SAMPLED) === 0) return undefined;
   return new ReservedSpan(parent, parentSpan, startMs);

@@ -58,7 +58,10 @@ export function beginRequest(span: StartedSpan, root: RootRecord, atMs: number):
 /** A root span ends: the sums of its request go on it. */
 export function endRoot(span: StartedSpan, root: RootRecord): void {
   endWork(root, now());
-  if (root.movedMs > 0) moveEnd(span, root.movedMs);
+  if (root.movedMs > 0 && !root.endMoved) {
+    root.endMoved = true;
+    moveEnd(span, root.movedMs);
+  }
   const { attributes } = span;
   for (const [segment, ns] of root.timeNs) attributes[timeAttribute(segment)] = ns;
   if (root.droppedCount > 0) {

@@ -10,6 +10,8 @@ export class RootRecord {
   startMs: number;
   /** How much earlier than its first callback the request began, ms. */
   movedMs = 0;
+  /** The end was moved back by as much. */
+  endMoved = false;
   /** Ns per segment; `waitfall.time.<segment>_ns` on the root span. */
   readonly timeNs = new Map<Segment, number>();
   droppedNs = 0;

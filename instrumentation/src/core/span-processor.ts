@@ -2,7 +2,7 @@ import { type Context, type HrTime, trace } from '@opentelemetry/api';
 import { SCOPE_NAME } from '../conventions.ts';
 import { ownAttributes } from '../export/shared-attributes.ts';
 import { now } from './clock.ts';
-import { type LazySink, setLazySink } from './emit.ts';
+import { addLazySink, type LazySink, removeLazySink } from './emit.ts';
 import { type FinishedSpan, LazySpan, type SpanOrigin } from './lazy-span.ts';
 import { loopIdleMs } from './loop-clock.ts';
 import { beginRequest, endRoot, isRequestEntry } from './request.ts';
@@ -90,27 +90,28 @@ export class WaitfallSpanProcessor implements AnySpanProcessor, LazySink {
 
   async shutdown(): Promise<void> {
     flushBeforeShutdown();
-    setLazySink(undefined, this);
+    removeLazySink(this);
     await this.#next.shutdown();
   }
 
   #begin(span: StartedSpan, parentContext: Context): void {
-    const atMs = now();
-    const parent = trace.getSpan(parentContext);
-    let root = parent?.spanContext().isRemote === true ? undefined : rootOfSpan(parent);
-    const isRoot = root === undefined;
-    if (root === undefined) root = new RootRecord(span, atMs, loopIdleMs());
-    setRoot(span, root, atMs);
     if (this.#origin === undefined) {
       this.#origin = {
         resource: span.resource,
         instrumentationScope: { name: SCOPE_NAME, version: VERSION },
       };
-      if (this.#lazy) setLazySink(this);
+      if (this.#lazy) addLazySink(this);
     }
+    // A second processor of ours, for another exporter, finds everything done.
+    if (rootOfSpan(span) !== undefined) return;
+    const atMs = now();
+    const parent = trace.getSpan(parentContext);
+    const inherited = parent?.spanContext().isRemote === true ? undefined : rootOfSpan(parent);
+    const root = inherited ?? new RootRecord(span, atMs, loopIdleMs());
+    setRoot(span, root, atMs);
     if (this.#preciseClock && isFlooredNow(span.startTime)) {
       span.startTime = root.anchor.toHrTime(atMs);
-      if (isRoot && isRequestEntry(span)) beginRequest(span, root, atMs);
+      if (inherited === undefined && isRequestEntry(span)) beginRequest(span, root, atMs);
     }
     noteStarted(span);
   }

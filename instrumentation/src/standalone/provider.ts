@@ -15,7 +15,7 @@ import {
 } from '@opentelemetry/api';
 import { SCOPE_NAME } from '../conventions.ts';
 import { now } from '../core/clock.ts';
-import { type LazySink, setLazySink } from '../core/emit.ts';
+import { addLazySink, type LazySink, removeLazySink } from '../core/emit.ts';
 import { type FinishedSpan, LazySpan, newSpanId, type SpanOrigin } from '../core/lazy-span.ts';
 import { loopIdleMs } from '../core/loop-clock.ts';
 import { beginRequest, endRoot, isRequestEntry } from '../core/request.ts';
@@ -52,7 +52,7 @@ export class StandaloneProvider implements TracerProvider, LazySink {
     this.#sampler = sampler;
     this.#destinations = destinations;
     this.#own = { resource, instrumentationScope: { name: SCOPE_NAME, version: VERSION } };
-    setLazySink(this);
+    addLazySink(this);
   }
 
   getTracer(name: string, version?: string): Tracer {
@@ -72,7 +72,7 @@ export class StandaloneProvider implements TracerProvider, LazySink {
 
   async shutdown(): Promise<void> {
     flushBeforeShutdown();
-    setLazySink(undefined, this);
+    removeLazySink(this);
     await this.forceFlush();
   }
 
