@@ -167,11 +167,17 @@ test('interrupted in the middle of a load', { timeout: 60_000 }, async (t) => {
   ] as const;
   const started = cases.map(({ signal }) => start(signal.toLowerCase(), '--variants', 'after'));
   await Promise.all(started.map((run) => until(run, 'step 1/2')));
-  for (const [index, { signal, toGroup }] of cases.entries()) {
+  // All at once: while one is looked at, the others must not come to their own end.
+  const exits = cases.map(({ signal, toGroup }, index) => {
+    const { child } = started[index]!;
+    const exit = once(child, 'exit');
+    process.kill(toGroup ? -child.pid! : child.pid!, signal);
+    return exit;
+  });
+  for (const [index, { signal }] of cases.entries()) {
     await t.test(`${signal}: no process and no temporary folder is left`, async () => {
       const run = started[index]!;
-      process.kill(toGroup ? -run.child.pid! : run.child.pid!, signal);
-      const [code] = await once(run.child, 'exit');
+      const [code] = await exits[index]!;
       if (signal !== 'SIGKILL') assert.equal(code, 130, run.output());
       await nothingLeft(run.own);
     });
