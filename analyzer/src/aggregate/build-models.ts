@@ -25,6 +25,9 @@ const FIT_QUEUE = 0.3;
 const PLATEAU = 1.2;
 /** Unsampled, calls must be slower by this multiple of their cost, and the fit is believed up to this factor. */
 const DEEP = 2;
+const BEHIND = 0.95;
+const DEEPEST = 5;
+const NEVER_IDLE = 0.8;
 const AGREES = 1.15;
 
 /** An instance this much above the mean is hotter by more than chance (with 3 standard errors of its count). */
@@ -258,6 +261,17 @@ function serverRate(
   if (plateau !== null && !sampled && (fittedRate === null || fittedRate > AGREES * plateau)) {
     return { saturatesAt: plateau, how: PLATEAU_HOW, queueRatio, inflation };
   }
+  // While many calls wait no server is idle: a fit that says otherwise has the cost wrong, not the completions.
+  if (fitted && !sampled && topNs > DEEPEST * base) {
+    const most = rising
+      .map((w) => own.completions[w] / timeline.windows[w].seconds / demand.visits)
+      .sort((a, b) => b - a)
+      .slice(0, 2);
+    const reached = mean(most);
+    if (reached < NEVER_IDLE * fittedRate!) {
+      return { saturatesAt: reached, how: PLATEAU_HOW, queueRatio, inflation };
+    }
+  }
   if (fitted) {
     return {
       saturatesAt: fittedRate,
@@ -290,7 +304,12 @@ function plateauRate(
   excessNs: number,
 ): number | null {
   const completed = (w: number) => own.completions[w] / timeline.windows[w].seconds;
-  const slow = rising.filter((w) => meanWaitNs[w] > excessNs);
+  const all = rising.filter((w) => meanWaitNs[w] > excessNs);
+  // Bursts make calls slow long before the server falls behind: where some windows fall behind, those count.
+  const behind = all.filter(
+    (w) => completed(w) < BEHIND * demand.visits * timeline.windows[w].arrivalsPerSecond,
+  );
+  const slow = behind.length >= 2 ? behind : all;
   if (slow.length < 2) return null;
   const level = median(slow.map(completed));
   // A plateau: at the top no more is completed than in the other windows in which calls were slow.
