@@ -61,6 +61,18 @@ class Terminal {
     this.#tmux('send-keys', '-t', 'g', ...keys);
   }
 
+  /** Presses a key again until it shows: what is typed while a program comes back to the foreground may be lost. */
+  async pressUntil(key: string, pattern: RegExp): Promise<void> {
+    for (let tries = 0; tries < 60; tries++) {
+      this.press(key);
+      for (let looks = 0; looks < 10; looks++) {
+        if (pattern.test(this.screen())) return;
+        await sleep(50);
+      }
+    }
+    throw new Error(`no ${pattern} on the screen after ${key}:\n${this.screen()}`);
+  }
+
   resize(columns: number, rows: number): void {
     this.#tmux('resize-window', '-t', 'g', '-x', String(columns), '-y', String(rows));
   }
@@ -196,8 +208,7 @@ test('Ctrl-Z gives the shell back, fg the screen; SIGTSTP and SIGTERM leave the 
     await terminal.until(/^ icanon/m);
     terminal.press('fg', 'Enter');
     await terminal.until(/queues? {2}/);
-    terminal.press('2');
-    await terminal.until(/step {2}/);
+    await terminal.pressUntil('2', /step {2}/);
     process.kill(terminal.child(), 'SIGTSTP');
     await terminal.until(/Stopped/);
     terminal.press('fg', 'Enter');
