@@ -1,6 +1,6 @@
 import type { ResourceKind } from '../classify/types.ts';
 import type { Queue } from './activity.ts';
-import type { HiddenCapacity } from './opaque.ts';
+import type { HiddenCapacity } from './hidden-servers.ts';
 import type { Lane, Series } from './series.ts';
 import type { Timeline } from './windows.ts';
 

@@ -1,5 +1,5 @@
-import { collectActivity } from '../aggregate/activity.ts';
 import { buildModels } from '../aggregate/build-models.ts';
+import { collectActivity } from '../aggregate/collect-activity.ts';
 import { type Parts, partsOf } from '../aggregate/groups.ts';
 import { addHoldContents } from '../aggregate/hold-contents.ts';
 import { clipPlan, type LoadPlan, parseLoadPlan } from '../aggregate/load-plan.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Call } from '../../../analyzer/src/aggregate/activity.ts';
-import { fitHiddenCapacity } from '../../../analyzer/src/aggregate/opaque.ts';
+import { fitHiddenCapacity } from '../../../analyzer/src/aggregate/hidden-servers.ts';
 import { analyze } from '../../../analyzer/src/infer/analysis.ts';
 import { Export, type Step, steps } from '../infer/service.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { collectActivity } from '../../../analyzer/src/aggregate/activity.ts';
+import { collectActivity } from '../../../analyzer/src/aggregate/collect-activity.ts';
 import { collectRequests } from '../../../analyzer/src/aggregate/requests.ts';
 import { classify } from '../../../analyzer/src/classify/classify.ts';
 import { partition } from '../../../analyzer/src/partition/partition.ts';

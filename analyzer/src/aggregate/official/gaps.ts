@@ -2,9 +2,10 @@ import { RESOURCE_EVENT_LOOP, RESOURCE_HTTP_SERVER, SEGMENTS } from '@waitfall/i
 import type { Classes } from '../../classify/types.ts';
 import type { Piece } from '../../partition/types.ts';
 import type { Forest } from '../../tree/types.ts';
-import { ACQUIRED, type Activity, type QueueIndex } from '../activity.ts';
+import { ACQUIRED, type Activity } from '../activity.ts';
 import type { Overlay } from '../hold-contents.ts';
 import { Children } from '../pieces.ts';
+import type { QueueIndex } from '../queue-index.ts';
 import { topWindows } from '../queue-model.ts';
 import type { Requests } from '../requests-types.ts';
 

@@ -1,7 +1,8 @@
 import type { Classes } from '../../classify/types.ts';
 import type { Forest } from '../../tree/types.ts';
-import type { Activity, QueueIndex } from '../activity.ts';
+import type { Activity } from '../activity.ts';
 import type { Overlay } from '../hold-contents.ts';
+import type { QueueIndex } from '../queue-index.ts';
 import type { Requests } from '../requests-types.ts';
 import type { Timeline } from '../windows.ts';
 import { rebuildGaps } from './gaps.ts';

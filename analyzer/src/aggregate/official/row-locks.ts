@@ -1,6 +1,7 @@
 import type { Forest } from '../../tree/types.ts';
-import { ACQUIRED, type Activity, type QueueIndex } from '../activity.ts';
+import { ACQUIRED, type Activity } from '../activity.ts';
 import type { Overlay } from '../hold-contents.ts';
+import type { QueueIndex } from '../queue-index.ts';
 import { topWindows } from '../queue-model.ts';
 import type { Requests } from '../requests-types.ts';
 import type { RebuiltHold } from './pools.ts';

@@ -1,0 +1,89 @@
+import type { Classes } from '../classify/types.ts';
+import { KIND, STATUS } from '../model/span.ts';
+import type { SpanTable } from '../model/span-table.ts';
+import type { Forest } from '../tree/types.ts';
+import type { Call } from './activity.ts';
+import type { QueueIndex } from './queue-index.ts';
+import type { Requests } from './requests-types.ts';
+import type { StatementReader } from './statement.ts';
+
+export interface CallWaits {
+  totalNs: number;
+  leadEndNs: number;
+  tailStartNs: number;
+}
+
+/** A wait below a call is not the server's time; a lock wait comes before the server's work, a loop wait after it. */
+export function addCallWait(waits: Map<number, CallWaits>, forest: Forest, row: number): void {
+  const parent = forest.parent[row];
+  if (parent < 0 || forest.table.kind[parent] !== KIND.client) return;
+  let entry = waits.get(parent);
+  if (!entry) {
+    entry = { totalNs: 0, leadEndNs: forest.start[parent], tailStartNs: forest.end[parent] };
+    waits.set(parent, entry);
+  }
+  entry.totalNs += forest.end[row] - forest.start[row];
+  const middle = (forest.start[parent] + forest.end[parent]) / 2;
+  const atEnd = forest.end[row] >= forest.end[parent] && forest.start[row] > middle;
+  if (atEnd) entry.tailStartNs = Math.min(entry.tailStartNs, forest.start[row]);
+  else entry.leadEndNs = Math.max(entry.leadEndNs, forest.end[row]);
+}
+
+/** Verb and relation of a statement, else the span's name; the form of its text; and the route. */
+function operationOf(table: SpanTable, row: number, route: number, statements: StatementReader): string {
+  const statement = statements.of(row);
+  const name = table.strings.text(table.name[row]);
+  const what = statement?.relation ? `${statement.verb} ${statement.relation}` : name;
+  return `${what}|${statements.form(row)}|${route}`;
+}
+
+/** Adds one call to a server; `times` without the waits that are measured themselves, ns relative to the root. */
+export function addCall(
+  activity: { calls: Call[] },
+  index: QueueIndex,
+  forest: Forest,
+  server: string,
+  requests: Requests,
+  request: number,
+  row: number,
+  statements: StatementReader,
+  times: { durationNs: number; startNs: number; endNs: number },
+): void {
+  const { table } = forest;
+  const queue = index.of('downstream', server, table.resources[table.resource[row]].service);
+  index.instance(queue, '');
+  const originNs = requests.startNs[request];
+  activity.calls.push({
+    queue: queue.index,
+    request,
+    row,
+    startNs: originNs + times.startNs,
+    endNs: originNs + Math.max(times.startNs, times.endNs),
+    durationNs: Math.max(0, times.durationNs),
+    operation: operationOf(table, row, requests.route[request], statements),
+    failed: table.status[row] === STATUS.error,
+  });
+}
+
+/** Whether the span is part of a call to the same server that its parent already is. */
+export function insideSameCall(forest: Forest, classes: Classes, row: number): boolean {
+  const parent = forest.parent[row];
+  return (
+    parent >= 0 &&
+    forest.table.kind[parent] === KIND.client &&
+    classes.segment[parent] === classes.segment[row] &&
+    classes.resource[parent] === classes.resource[row]
+  );
+}
+
+/** Topmost row of the same service above: where the request entered that service. */
+export function entryOf(forest: Forest, row: number): number {
+  const { table, parent } = forest;
+  const { service } = table.resources[table.resource[row]];
+  let entry = row;
+  for (let up = parent[row]; up >= 0; up = parent[up]) {
+    if (table.resources[table.resource[up]].service !== service) break;
+    entry = up;
+  }
+  return entry;
+}

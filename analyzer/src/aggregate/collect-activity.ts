@@ -1,0 +1,202 @@
+import { RESOURCE_EVENT_LOOP, SEGMENTS, WAIT_SEGMENTS } from '@waitfall/instrumentation/conventions';
+import { isWait } from '../classify/classify.ts';
+import type { Classes, ResourceKind } from '../classify/types.ts';
+import { KIND } from '../model/span.ts';
+import type { Partition } from '../partition/types.ts';
+import { type Forest, STATE } from '../tree/types.ts';
+import type { Activity } from './activity.ts';
+import { addCall, addCallWait, type CallWaits, entryOf, insideSameCall } from './calls.ts';
+import { noteCapacity, QueueIndex } from './queue-index.ts';
+import { kindOfSegment } from './queue-kind.ts';
+import type { Requests } from './requests-types.ts';
+import { attributeIds, numberOf, statesDownstream } from './span-attributes.ts';
+import { collectHolds } from './stated-holds.ts';
+import { StatementReader } from './statement.ts';
+
+const WAITS = new Set<string>(WAIT_SEGMENTS);
+
+/** Reads every wait, hold, work slice, pause and call of the requests; nothing is aggregated yet. */
+export function collectActivity(
+  forest: Forest,
+  partition: Partition,
+  classes: Classes,
+  requests: Requests,
+): { activity: Activity; index: QueueIndex } {
+  const { table } = forest;
+  const index = new QueueIndex();
+  const ids = attributeIds(table);
+  const activity: {
+    -readonly [K in keyof Activity]: Activity[K];
+  } = {
+    queues: index.queues,
+    waits: [],
+    holds: [],
+    work: [],
+    pauses: [],
+    calls: [],
+    stated: ids.segment >= 0,
+    brokenHolds: 0,
+  };
+  const requestOfTree = new Int32Array(forest.trees.length).fill(-1);
+  for (let i = 0; i < requests.count; i++) requestOfTree[requests.tree[i]] = i;
+  const waitTime = new Map<number, CallWaits>();
+  const detached = detachedRows(forest);
+  const instrumented = statingServices(forest, classes);
+  const statements = new StatementReader(table);
+  const below = waitsBelow(forest, classes);
+
+  for (let i = 0; i < requests.count; i++) {
+    const originNs = requests.startNs[i];
+    waitTime.clear();
+    const served = new Map<number, number>();
+    const calls: number[] = [];
+    for (const row of rowsOf(forest, requests.tree[i], detached)) {
+      const segment = SEGMENTS[classes.segment[row]];
+      const { service, instance } = table.resources[table.resource[row]];
+      const startNs = originNs + forest.start[row];
+      // What the span itself says: a wait goes on for its queue after the request was given up.
+      const endNs = originNs + forest.recordedEnd[row];
+      if (segment === 'generator_wait') continue;
+      if (segment === 'runtime_pause') {
+        const queue = index.of('eventloop', RESOURCE_EVENT_LOOP, service);
+        activity.pauses.push({
+          queue: queue.index,
+          instance: index.instance(queue, instance),
+          request: i,
+          startNs,
+          endNs,
+        });
+        addCallWait(waitTime, forest, row);
+      } else if (WAITS.has(segment)) {
+        const inner = classes.inferred[row] === 1 ? below.get(row) : undefined;
+        if (inner?.stated) continue;
+        const kind = kindOfSegment(segment);
+        const name =
+          classes.resource[row] >= 0 ? classes.resources[classes.resource[row]] : defaultName(kind);
+        const queue = index.of(kind, name, service);
+        const at = index.instance(queue, instance);
+        const inUse = numberOf(table, row, ids.inUse);
+        const depth = numberOf(table, row, ids.depth);
+        noteCapacity(queue, at, numberOf(table, row, ids.capacity), inUse, depth);
+        activity.waits.push({
+          queue: queue.index,
+          instance: at,
+          request: i,
+          row,
+          startNs,
+          endNs: inner ? Math.max(startNs, Math.min(endNs, originNs + inner.firstNs)) : endNs,
+          outcome: Math.max(0, classes.waitOutcome[row] - 1),
+          inUse,
+          depth,
+        });
+        addCallWait(waitTime, forest, row);
+      } else if (segment === 'work') {
+        const queue = index.of('eventloop', RESOURCE_EVENT_LOOP, service);
+        activity.work.push({
+          queue: queue.index,
+          instance: index.instance(queue, instance),
+          request: i,
+          startNs,
+          endNs,
+        });
+      } else if (segment === 'downstream' && classes.resource[row] >= 0) {
+        if (
+          table.kind[row] === KIND.client ||
+          (table.kind[row] === KIND.internal && statesDownstream(table, row, ids.segment))
+        ) {
+          if (!insideSameCall(forest, classes, row)) calls.push(row);
+        } else {
+          const entry = entryOf(forest, row);
+          served.set(entry, (served.get(entry) ?? 0) + partition.owned[row]);
+        }
+      }
+    }
+    for (const row of calls) {
+      const inner = waitTime.get(row);
+      const server = classes.resources[classes.resource[row]];
+      addCall(activity, index, forest, server, requests, i, row, statements, {
+        durationNs: forest.end[row] - forest.start[row] - (inner?.totalNs ?? 0),
+        startNs: inner?.leadEndNs ?? forest.start[row],
+        endNs: inner?.tailStartNs ?? forest.end[row],
+      });
+    }
+    for (const [row, ownNs] of served) {
+      // A service that states its own queues is no server of unknown capacity.
+      if (instrumented.has(table.resources[table.resource[row]].service)) continue;
+      // The entry itself may be a consumer or a call that names another server: what worked is its service.
+      const { service } = table.resources[table.resource[row]];
+      addCall(activity, index, forest, service, requests, i, row, statements, {
+        durationNs: ownNs,
+        startNs: forest.start[row],
+        endNs: forest.end[row],
+      });
+    }
+  }
+  collectHolds(activity, index, forest, classes, requests, requestOfTree, ids);
+  return { activity, index };
+}
+
+/**
+ * Rows by tree that ended after everything that could have waited for them: they own no time of the request, yet they
+ * used pools, locks and servers on its behalf.
+ */
+export function detachedRows(forest: Forest): ReadonlyMap<number, readonly number[]> {
+  const rows = new Map<number, number[]>();
+  for (let row = 0; row < forest.state.length; row++) {
+    if (forest.state[row] !== STATE.detached || forest.treeOf[row] < 0) continue;
+    const list = rows.get(forest.treeOf[row]);
+    if (list) list.push(row);
+    else rows.set(forest.treeOf[row], [row]);
+  }
+  return rows;
+}
+
+/** Services of which some span states a wait or work. */
+function statingServices(forest: Forest, classes: Classes): Set<string> {
+  const { table } = forest;
+  const services = new Set<string>();
+  for (const row of forest.order) {
+    if (classes.inferred[row] || SEGMENTS[classes.segment[row]] === 'generator_wait') continue;
+    if (isWait(classes.segment[row]) || SEGMENTS[classes.segment[row]] === 'work') {
+      services.add(table.resources[table.resource[row]].service);
+    }
+  }
+  return services;
+}
+
+/**
+ * Waits directly below a wait that another instrumentation emits: a stated one says the same better; a connection that
+ * was opened there ends the wait for the slot (`pg-pool.connect` minus its `pg.connect` child).
+ */
+function waitsBelow(forest: Forest, classes: Classes): Map<number, { stated: boolean; firstNs: number }> {
+  const found = new Map<number, { stated: boolean; firstNs: number }>();
+  for (const row of forest.order) {
+    const parent = forest.parent[row];
+    if (
+      parent < 0 ||
+      !classes.inferred[parent] ||
+      !isWait(classes.segment[parent]) ||
+      !isWait(classes.segment[row])
+    )
+      continue;
+    const entry = found.get(parent) ?? { stated: false, firstNs: Number.POSITIVE_INFINITY };
+    found.set(parent, entry);
+    if (!classes.inferred[row]) entry.stated = true;
+    entry.firstNs = Math.min(entry.firstNs, forest.start[row]);
+  }
+  return found;
+}
+
+function* rowsOf(
+  forest: Forest,
+  tree: number,
+  detached: ReadonlyMap<number, readonly number[]>,
+): Generator<number> {
+  const { first, count } = forest.trees[tree];
+  for (let o = first; o < first + count; o++) yield forest.order[o];
+  yield* detached.get(tree) ?? [];
+}
+
+function defaultName(kind: ResourceKind): string {
+  return kind === 'eventloop' ? RESOURCE_EVENT_LOOP : kind === 'admission' ? 'http.server' : kind;
+}

@@ -1,0 +1,60 @@
+import { SEGMENTS } from '@waitfall/instrumentation/conventions';
+import { holdsOf } from '../classify/holds.ts';
+import { resourceKind } from '../classify/resource-kind.ts';
+import type { Classes, ResourceKind } from '../classify/types.ts';
+import type { Forest } from '../tree/types.ts';
+import type { Hold } from './activity.ts';
+import { noteCapacity, type QueueIndex } from './queue-index.ts';
+import { kindOfSegment } from './queue-kind.ts';
+import type { Requests } from './requests-types.ts';
+import { type AttributeIds, numberOf, textOf } from './span-attributes.ts';
+
+/** A hold that outlives its parent by less is a clock effect (JS clocks floor to whole ms). */
+const COVER_TOLERANCE_NS = 1e6;
+
+/** Holds stated on the waits that took the resource, and holds written as spans of their own. */
+export function collectHolds(
+  activity: { holds: Hold[] },
+  index: QueueIndex,
+  forest: Forest,
+  classes: Classes,
+  requests: Requests,
+  requestOfTree: Int32Array,
+  ids: AttributeIds,
+): void {
+  const { table } = forest;
+  const known = new Map<string, ResourceKind>();
+  for (const { name, kind } of index.queues) if (!known.has(name)) known.set(name, kind);
+  for (const hold of holdsOf(table, forest, classes)) {
+    const request = hold.tree < 0 ? -1 : requestOfTree[hold.tree];
+    if (request < 0) continue;
+    const row = hold.waitRow >= 0 ? hold.waitRow : hold.holdRow;
+    const kind =
+      hold.waitRow >= 0
+        ? kindOfSegment(SEGMENTS[classes.segment[row]])
+        : (known.get(hold.resource) ?? resourceKind('hold', hold.resource) ?? 'pool');
+    const { service, instance } = table.resources[table.resource[row]];
+    const queue = index.of(kind, hold.resource, service);
+    const at = index.instance(queue, instance);
+    noteCapacity(queue, at, numberOf(table, row, ids.capacity), null, null);
+    const originNs = requests.startNs[request];
+    activity.holds.push({
+      queue: queue.index,
+      instance: at,
+      request,
+      row,
+      host: hostOf(forest, hold.ownerRow, forest.trees[hold.tree].root, hold.end),
+      startNs: originNs + hold.start,
+      endNs: originNs + Math.max(hold.start, hold.end),
+      key: textOf(table, row, ids.key),
+    });
+  }
+}
+
+/** The nearest span from `from` upwards that lasts until the hold's end; else the root. */
+function hostOf(forest: Forest, from: number, root: number, endNs: number): number {
+  for (let row = from; row >= 0; row = forest.parent[row]) {
+    if (forest.end[row] + COVER_TOLERANCE_NS >= endNs) return row;
+  }
+  return root;
+}
