@@ -4,13 +4,14 @@ import { startUnixNano } from '../model/span-table.ts';
 import { errors } from './errors.ts';
 import { analyzeOptions, type CommonFlags, rulesOf } from './options.ts';
 import { Progress } from './output.ts';
+import { planOf } from './plan.ts';
 import { suggest } from './suggest.ts';
 
 export const COMMANDS = ['report', 'trace', 'compare', 'size', 'help'] as const;
 
 /** Reads and analyses the inputs of a command; `-` stands for standard input, which is also read when it is piped. */
 export async function load(inputs: readonly string[], flags: CommonFlags): Promise<Analysis> {
-  const options = { ...analyzeOptions(flags), ...(await rulesOf(flags)) };
+  const options = { ...analyzeOptions(flags), ...(await rulesOf(flags)), ...(await planOf(flags)) };
   const paths = inputs.length > 0 ? inputs : pipedInput();
   checkPaths(paths);
   const [{ readInputs }, { analyze }] = await Promise.all([

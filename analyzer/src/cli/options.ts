@@ -29,7 +29,12 @@ export interface CommonFlags {
 /** Adds the options every command that reads an input has. */
 export function addCommonOptions(command: Command): Command {
   return command
-    .addOption(new Option('--load <file>', 'load plan of the run (default: load.json of a run directory)'))
+    .addOption(
+      new Option(
+        '--load <file>',
+        'load plan of the run, or k6 results (default: load.json of a run directory)',
+      ),
+    )
     .addOption(new Option('--rules <file>', 'YAML: which spans of other instrumentations are waits'))
     .addOption(new Option('--by <attribute>', 'split the requests by a span or resource attribute'))
     .addOption(new Option('--route <route>', 'only requests of a route: "POST /signup" or /signup'))
@@ -58,7 +63,6 @@ export function analyzeOptions(flags: CommonFlags): AnalyzeOptions {
     toleranceNs: flags.tolerance === undefined ? undefined : duration('--tolerance', flags.tolerance),
     keepClocks: flags.keepClocks ?? false,
     whatIf: (flags.whatIf ?? []).map(change),
-    ...(flags.load === undefined ? {} : { loadPlan: loadPlan(flags.load) }),
     ...(flags.objective === undefined ? {} : { objective: objective(flags.objective) }),
     ...(from === undefined ? {} : { fromUnixNano: from }),
     ...(to === undefined ? {} : { toUnixNano: to }),
@@ -124,14 +128,5 @@ function readText(path: string): string {
     return readFileSync(path, 'utf8');
   } catch (error) {
     throw errors.unreadable(path, (error as Error).message);
-  }
-}
-
-function loadPlan(path: string): unknown {
-  const text = readText(path);
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw errors.badFile(path, 'a load plan is JSON with steps; this file is not JSON');
   }
 }

@@ -6,6 +6,7 @@ import { EXIT } from '../errors.ts';
 import { checkPaths } from '../load.ts';
 import { analyzeOptions, buildOptions, type CommonFlags, rulesOf } from '../options.ts';
 import { Progress } from '../output.ts';
+import { planOf } from '../plan.ts';
 
 /** `waitfall [inputs…]`: the terminal UI on a terminal, the text report elsewhere. @returns the exit code. */
 export async function viewCommand(inputs: readonly string[], flags: CommonFlags): Promise<number> {
@@ -44,7 +45,7 @@ async function jobOf(
   paths: readonly string[],
   flags: CommonFlags,
 ): Promise<Omit<Job, 'title' | 'manifest' | 'before'>> {
-  const options = analyzeOptions(flags);
+  const options = { ...analyzeOptions(flags), ...(await planOf(flags)) };
   // Read here for its faults: the worker cannot name them as well.
   await rulesOf(flags);
   const rulesYaml = flags.rules === undefined ? null : readFileSync(flags.rules, 'utf8');
