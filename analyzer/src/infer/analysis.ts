@@ -44,7 +44,15 @@ export interface AnalyzeOptions {
   /** Only requests whose root starts in [from, to). */
   readonly fromUnixNano?: bigint;
   readonly toUnixNano?: bigint;
+  /** Called as soon as every request is cut up, before queues and verdict: what can be shown by then. */
+  readonly onRequests?: (requests: RequestsCutUp) => void;
 }
+
+/** The first half of an analysis: trees, who owns which time, and the requests. */
+export type RequestsCutUp = Pick<
+  Analysis,
+  'input' | 'forest' | 'partition' | 'classes' | 'requests' | 'parts'
+>;
 
 /** Everything one pass over the input gives; the report is made of it. */
 export interface Analysis {
@@ -80,6 +88,7 @@ export function analyze(input: Input, options: AnalyzeOptions = {}): Analysis {
   const classes = classify(input.table, forest, options.rules);
   const requests = collectRequests(forest, classes, options);
   const parts = partsOf(forest, classes, parted);
+  options.onRequests?.({ input, forest, partition: parted, classes, requests, parts });
   const given = choosePlan(input, options);
   const plan = given.plan && clipPlan(given.plan, options.fromUnixNano, options.toUnixNano);
   const timeline = layOutWindows(requests, plan && plan.steps.length > 0 ? plan : null);

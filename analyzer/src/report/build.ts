@@ -38,14 +38,14 @@ export function buildReport(analysis: Analysis, options: BuildOptions = {}): Rep
 }
 
 /** @returns indices of the requests of a route; all of them without one. */
-export function selectRoute({ requests }: Analysis, route: string | undefined): Int32Array {
+export function selectRoute({ requests }: Pick<Analysis, 'requests'>, route: string | undefined): Int32Array {
   const all = Int32Array.from({ length: requests.count }, (_, i) => i);
   if (route === undefined) return all;
   return all.filter((i) => isRoute(requests.routes[requests.route[i]], route));
 }
 
 /** Counts what was read, repaired and refused. */
-export function inputSection({ input, forest }: Analysis): InputSection {
+export function inputSection({ input, forest }: Pick<Analysis, 'input' | 'forest'>): InputSection {
   const { table, trees, counters } = forest;
   let spans = 0;
   for (let row = 0; row < table.length; row++) if (forest.state[row] !== STATE.dropped) spans++;
