@@ -1,6 +1,6 @@
 import { ATTR_EVENTLOOP_UTILIZATION } from '@waitfall/instrumentation/conventions';
 import type { Metric } from '../model/input.ts';
-import { attributeById } from '../model/span-table.ts';
+import { attributeById, attributeKey } from '../model/span-table.ts';
 import type { Forest } from '../tree/types.ts';
 import { addClipped, type Span, windowAt } from './intervals.ts';
 import type { Requests } from './requests-types.ts';
@@ -57,7 +57,7 @@ interface Open extends Span {
 
 function fromRoots(own: Series, forest: Forest, requests: Requests, timeline: Timeline): Float64Array | null {
   const { table } = forest;
-  const key = table.strings.find(ATTR_EVENTLOOP_UTILIZATION);
+  const key = attributeKey(table, ATTR_EVENTLOOP_UTILIZATION);
   if (key < 0) return null;
   const byInstance: Open[][] = own.queue.instances.map(() => []);
   for (let i = 0; i < requests.count; i++) {

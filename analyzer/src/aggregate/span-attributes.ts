@@ -5,13 +5,13 @@ import {
   ATTR_RESOURCE_QUEUE_DEPTH,
   ATTR_SEGMENT,
 } from '@waitfall/instrumentation/conventions';
-import { attributeById, type SpanTable } from '../model/span-table.ts';
+import { attributeById, attributeKey, type SpanTable } from '../model/span-table.ts';
 
 /** Ids of the keys that say something about a queue; -1 where no span has the key. */
 export type AttributeIds = ReturnType<typeof attributeIds>;
 
 export function attributeIds(table: SpanTable) {
-  const find = (key: string) => table.strings.find(key);
+  const find = (key: string) => attributeKey(table, key);
   return {
     segment: find(ATTR_SEGMENT),
     capacity: find(ATTR_RESOURCE_CAPACITY),

@@ -1,5 +1,5 @@
 import { KIND } from '../model/span.ts';
-import { attributeById, type SpanTable } from '../model/span-table.ts';
+import { attributeById, attributeKey, type SpanTable } from '../model/span-table.ts';
 
 /** What a database statement does, as far as its span tells. */
 export interface Statement {
@@ -32,7 +32,7 @@ export class StatementReader {
   #fewTexts: boolean | null = null;
 
   constructor(table: SpanTable) {
-    const ids = (...keys: string[]) => keys.map((key) => table.strings.find(key)).filter((id) => id >= 0);
+    const ids = (...keys: string[]) => keys.map((key) => attributeKey(table, key)).filter((id) => id >= 0);
     this.#table = table;
     this.#text = ids('db.query.text', 'db.statement');
     this.#operation = ids('db.operation.name', 'db.operation');

@@ -7,7 +7,7 @@ import {
   WAIT_SEGMENTS,
 } from '@waitfall/instrumentation/conventions';
 import { KIND, STATUS } from '../model/span.ts';
-import { attributeById, type SpanTable } from '../model/span-table.ts';
+import { attributeById, attributeKey, type SpanTable } from '../model/span-table.ts';
 import { type Forest, STATE } from '../tree/types.ts';
 import { destinationReader, KNOWN_NAMES, type KnownName, peerReader } from './known-names.ts';
 import type { Rules } from './rules.ts';
@@ -120,8 +120,8 @@ export function classify(table: SpanTable, forest: Forest, rules?: Rules): Class
 
 /** Reads `waitfall.segment` (-1: none that can own time) and `waitfall.resource` (else from `wait_for <resource>`). */
 function statedReader(table: SpanTable): (row: number) => { segment: number; resource: string } {
-  const segmentKey = table.strings.find(ATTR_SEGMENT);
-  const resourceKey = table.strings.find(ATTR_RESOURCE);
+  const segmentKey = attributeKey(table, ATTR_SEGMENT);
+  const resourceKey = attributeKey(table, ATTR_RESOURCE);
   return (row) => {
     const value = segmentKey < 0 ? undefined : attributeById(table, row, segmentKey);
     const segment = typeof value === 'string' ? (INDEX.get(value) ?? -1) : -1;
@@ -158,8 +158,8 @@ function clientsWithServer({ table, order, parent }: Forest): Uint8Array {
  * error or status message says so, else was aborted.
  */
 function outcomeReader(table: SpanTable): (row: number) => number {
-  const outcomeKey = table.strings.find(ATTR_OUTCOME);
-  const errorKey = table.strings.find('error.type');
+  const outcomeKey = attributeKey(table, ATTR_OUTCOME);
+  const errorKey = attributeKey(table, 'error.type');
   const at = (row: number, key: number) => (key < 0 ? undefined : attributeById(table, row, key));
   return (row) => {
     const stated = (OUTCOMES as readonly unknown[]).indexOf(at(row, outcomeKey));

@@ -1,6 +1,6 @@
 import { ATTR_HOLD_DURATION_NS, ATTR_RESOURCE, HOLD_SEGMENT } from '@waitfall/instrumentation/conventions';
 import type { AttributeValue } from '../model/attributes.ts';
-import { attributeById, type SpanTable, startUnixNano } from '../model/span-table.ts';
+import { attributeById, attributeKey, type SpanTable, startUnixNano } from '../model/span-table.ts';
 import { type Forest, STATE } from '../tree/types.ts';
 import type { Classes } from './types.ts';
 
@@ -31,7 +31,7 @@ const LONGEST_NS = Number.MAX_SAFE_INTEGER;
  */
 export function holdsOf(table: SpanTable, forest: Forest, classes: Classes): Hold[] {
   const holds: Hold[] = [];
-  const key = table.strings.find(ATTR_HOLD_DURATION_NS);
+  const key = attributeKey(table, ATTR_HOLD_DURATION_NS);
   if (key >= 0) {
     for (let row = 0; row < table.length; row++) {
       const state = forest.state[row];
@@ -51,7 +51,7 @@ export function holdsOf(table: SpanTable, forest: Forest, classes: Classes): Hol
       });
     }
   }
-  const resourceKey = table.strings.find(ATTR_RESOURCE);
+  const resourceKey = attributeKey(table, ATTR_RESOURCE);
   for (const { row, owner } of forest.holds) {
     const resource = resourceKey < 0 ? undefined : attributeById(table, row, resourceKey);
     holds.push({

@@ -1,4 +1,4 @@
-import { attributeById, type SpanTable } from '../model/span-table.ts';
+import { attributeById, attributeKey, type SpanTable } from '../model/span-table.ts';
 import type { SegmentName } from './types.ts';
 
 /** What a span name from somebody else's instrumentation is known to mean. */
@@ -47,12 +47,22 @@ const PEERS: readonly (readonly [string, string | null])[] = [
   ['net.peer.ip', 'net.peer.port'],
 ];
 
+const DATABASES = ['db.namespace', 'db.name'] as const;
+const DESTINATIONS = ['messaging.destination.name', 'messaging.destination', 'messaging.system'] as const;
+
+/** Keys of all attributes read here. */
+export const PEER_ATTRIBUTES: readonly string[] = [
+  ...PEERS.flatMap(([name, port]) => (port === null ? [name] : [name, port])),
+  ...DATABASES,
+  ...DESTINATIONS,
+];
+
 /** @returns a reader of the other side of a call. */
 export function peerReader(table: SpanTable): (row: number) => Peer {
-  const find = (key: string | null): number => (key === null ? -1 : table.strings.find(key));
+  const find = (key: string | null): number => (key === null ? -1 : attributeKey(table, key));
   const peers = PEERS.map(([name, port]) => ({ name: find(name), port: find(port) }));
   const used = peers.filter(({ name }) => name >= 0);
-  const databases = [find('db.namespace'), find('db.name')];
+  const databases = DATABASES.map(find);
   const at = (row: number, key: number): string => {
     const value = key < 0 ? undefined : attributeById(table, row, key);
     if (typeof value === 'number' || typeof value === 'bigint') return String(value);
@@ -73,9 +83,7 @@ export function peerReader(table: SpanTable): (row: number) => Peer {
 
 /** @returns a reader of the destination a PRODUCER or CONSUMER span names; empty when it names none. */
 export function destinationReader(table: SpanTable): (row: number) => string {
-  const keys = ['messaging.destination.name', 'messaging.destination', 'messaging.system']
-    .map((key) => table.strings.find(key))
-    .filter((id) => id >= 0);
+  const keys = DESTINATIONS.map((key) => attributeKey(table, key)).filter((id) => id >= 0);
   return (row) => {
     for (const key of keys) {
       const value = attributeById(table, row, key);

@@ -1,7 +1,7 @@
 import { SEGMENTS } from '@waitfall/instrumentation/conventions';
 import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type YAMLMap } from 'yaml';
 import type { AttributeValue } from '../model/attributes.ts';
-import { attributeById, type SpanTable } from '../model/span-table.ts';
+import { attributeById, attributeKey, type SpanTable } from '../model/span-table.ts';
 import type { SegmentName } from './types.ts';
 
 /** One rule of a rules file: all conditions that are given must hold. */
@@ -19,6 +19,8 @@ export interface Rule {
 /** A rules file, ready to be applied to a table. */
 export interface Rules {
   readonly rules: readonly Rule[];
+  /** Keys of all attributes the rules look at. */
+  readonly attributes: readonly string[];
   /** @returns for a row the segment and resource of the first rule that matches, undefined when none does. */
   reader(table: SpanTable): (row: number) => { segment: SegmentName; resource: string } | undefined;
 }
@@ -60,8 +62,15 @@ export function loadRules(yamlText: string): Rules {
   const list = isMap(top) ? (top.get('rules', true) as Node | undefined) : top;
   if (!isSeq(list)) throw new RulesError(at(top), 'expected a list under `rules:`');
   const rules = list.items.map((item) => readRule(item as Node, at));
-  return { rules, reader: (table) => readerOf(rules, table) };
+  const attributes = rules.flatMap((rule) => [
+    ...rule.attributes.map(([key]) => key),
+    ...Array.from(rule.resource.matchAll(IN_BRACES), ([, key]) => key),
+  ]);
+  return { rules, attributes, reader: (table) => readerOf(rules, table) };
 }
+
+/** An attribute in the name of a resource. */
+const IN_BRACES = /\{([^}]+)\}/g;
 
 type LineOf = (node: Node | null | undefined) => number;
 
@@ -127,7 +136,7 @@ function pattern(text: string): RegExp {
 
 function readerOf(rules: readonly Rule[], table: SpanTable): ReturnType<Rules['reader']> {
   const value = (row: number, key: string): string | undefined => {
-    const id = table.strings.find(key);
+    const id = attributeKey(table, key);
     const own = id < 0 ? undefined : attributeById(table, row, id);
     return asText(own ?? table.resources[table.resource[row]].attributes.get(key));
   };
@@ -144,10 +153,7 @@ function readerOf(rules: readonly Rule[], table: SpanTable): ReturnType<Rules['r
         }),
     );
     if (rule === undefined) return undefined;
-    const resource = rule.resource.replace(
-      /\{([^}]+)\}/g,
-      (_all, key: string) => value(row, key) ?? 'unknown',
-    );
+    const resource = rule.resource.replace(IN_BRACES, (_all, key: string) => value(row, key) ?? 'unknown');
     return { segment: rule.segment, resource };
   };
 }

@@ -1,3 +1,5 @@
+import { grown } from './growing.ts';
+
 /**
  * Which keys with which types follow one another in a span's attributes.
  *
@@ -87,13 +89,4 @@ export class AttributeShapesBuilder {
     }
     this.#slots = slots;
   }
-}
-
-/** @returns the larger column with the smaller one's content. */
-export function grown<T extends Uint32Array | Uint8Array | Int32Array | Float64Array>(
-  column: T,
-  larger: T,
-): T {
-  larger.set(column as never);
-  return larger;
 }

@@ -1,7 +1,9 @@
-import { AttributeShapesBuilder, grown } from './attribute-shapes.ts';
+import { AttributeColumns, type AttributeMark } from './attribute-columns.ts';
 import type { Attributes, AttributeValue } from './attributes.ts';
+import { grownLength } from './growing.ts';
 import type { Resource, Scope, SpanEvent, SpanLink, SpanRecord } from './span.ts';
-import { encodeValue, FLAG, TYPE } from './span-codes.ts';
+import { encodeValue, FLAG } from './span-codes.ts';
+import { firstRows, growColumns, newColumns } from './span-columns.ts';
 import type { SpanTable } from './span-table.ts';
 import { StringPool } from './strings.ts';
 import { TraceIds } from './trace-ids.ts';
@@ -9,20 +11,18 @@ import { TraceIds } from './trace-ids.ts';
 /** A state of a {@link SpanTableBuilder} it can go back to. */
 export interface BuilderMark {
   readonly rows: number;
-  readonly values: number;
-  readonly numbers: number;
+  readonly attributes: AttributeMark;
   readonly traces: number;
   readonly resources: number;
   readonly scopes: number;
 }
 
-/** The growing columns of a table. A scanner writes them itself; they are other arrays after {@link SpanTableBuilder.open}. */
-export type SpanColumns = Record<U32Column, Uint32Array> & Record<U8Column, Uint8Array>;
-
 /** Grows typed columns as rows come in. Every reader feeds one of these and nothing else. */
 export class SpanTableBuilder {
   readonly strings = new StringPool();
-  readonly columns: SpanColumns;
+  /** Other arrays after {@link open}. */
+  readonly columns = newColumns(FIRST_ROWS);
+  readonly attributes: AttributeColumns;
   readonly #resources: Resource[] = [];
   readonly #resourceIds = new Map<string, number>();
   readonly #scopes: Scope[] = [];
@@ -30,31 +30,14 @@ export class SpanTableBuilder {
   readonly #traces = new TraceIds();
   readonly #links = new Map<number, readonly SpanLink[]>();
   readonly #events = new Map<number, readonly SpanEvent[]>();
+  readonly #keepsAll: boolean;
   #length = 0;
-  #capacity = 1024;
-  #values = 0;
-  #numbersLength = 0;
-  readonly #shapes = new AttributeShapesBuilder();
-  #attributeShape = new Uint32Array(1024);
-  #attributeOffset = new Uint32Array(1025);
-  #attributeData = new Uint32Array(8192);
-  #numbers = new Float64Array(1024);
-  /** Attributes of the row opened last. */
-  #pending = 0;
-  #pendingKey = new Uint32Array(64);
-  #pendingType = new Uint8Array(64);
+  #capacity = FIRST_ROWS;
 
-  constructor() {
-    this.columns = {
-      ...(Object.fromEntries(U32_COLUMNS.map((name) => [name, new Uint32Array(1024)])) as Record<
-        U32Column,
-        Uint32Array
-      >),
-      ...(Object.fromEntries(U8_COLUMNS.map((name) => [name, new Uint8Array(1024)])) as Record<
-        U8Column,
-        Uint8Array
-      >),
-    };
+  /** @param keep the attribute keys whose values are kept; null: all (events are kept only then). */
+  constructor(keep: ReadonlySet<string> | null = null) {
+    this.#keepsAll = keep === null;
+    this.attributes = new AttributeColumns(this.strings, keep);
   }
 
   /**
@@ -63,9 +46,7 @@ export class SpanTableBuilder {
    */
   reserve(rows: number, values: number): void {
     if (this.#length + rows > this.#capacity) this.#grow(this.#length + rows);
-    if (this.#values + values > this.#attributeData.length) {
-      this.#attributeData = grown(this.#attributeData, new Uint32Array(this.#values + values));
-    }
+    this.attributes.reserveValues(values);
   }
 
   /** Rows so far. */
@@ -132,7 +113,7 @@ export class SpanTableBuilder {
     columns.kind[row] = span.kind;
     columns.status[row] = span.statusCode;
     columns.flags[row] = flags;
-    for (const [key, value] of span.attributes) this.attribute(this.strings.intern(key), value);
+    for (const [key, value] of span.attributes) this.attributes.add(this.strings.intern(key), value);
     this.close(row, span.links, span.events);
     return row;
   }
@@ -155,54 +136,26 @@ export class SpanTableBuilder {
    */
   open(): number {
     if (this.#length === this.#capacity) this.#grow(grownLength(this.#capacity));
-    this.#values = this.#attributeOffset[this.#length];
-    this.#pending = 0;
+    this.attributes.open(this.#length);
     return this.#length;
   }
 
   /** The row opened last becomes part of the table, with the attributes added since. */
   close(row: number, links: readonly SpanLink[] = NONE, events: readonly SpanEvent[] = NONE): void {
     this.#length = row + 1;
-    this.#attributeShape[row] = this.#shapes.of(this.#pendingKey, this.#pendingType, this.#pending);
-    this.#attributeOffset[row + 1] = this.#values;
     if (links.length > 0) this.#links.set(row, links);
-    if (events.length > 0) this.#events.set(row, events);
-  }
-
-  /** Adds an attribute, by the string id of its key, to the row opened last. */
-  attribute(key: number, value: AttributeValue): void {
-    if (typeof value === 'string') this.#entry(key, TYPE.string, this.strings.intern(value));
-    else if (typeof value === 'number') this.numberAttribute(key, value);
-    else if (typeof value === 'boolean') this.#entry(key, TYPE.boolean, value ? 1 : 0);
-    else this.#entry(key, TYPE.json, this.strings.intern(encodeValue(value)));
-  }
-
-  /** As {@link attribute}, for a text that is interned already. */
-  textAttribute(key: number, text: number): void {
-    this.#entry(key, TYPE.string, text);
-  }
-
-  /** As {@link attribute}, for a number. */
-  numberAttribute(key: number, value: number): void {
-    if (value >>> 0 === value && !Object.is(value, -0)) {
-      this.#entry(key, TYPE.uint, value);
-      return;
+    if (events.length > 0) {
+      if (this.#keepsAll) this.#events.set(row, events);
+      else this.attributes.dropOther(this.strings.hashOfText(eventsText(events)));
     }
-    const index = this.#numbersLength;
-    if (index === this.#numbers.length) {
-      this.#numbers = grown(this.#numbers, new Float64Array(grownLength(index)));
-    }
-    this.#numbers[index] = value;
-    this.#numbersLength = index + 1;
-    this.#entry(key, TYPE.number, index);
+    this.attributes.close(row);
   }
 
   /** @returns where the table stands, for {@link rollback}. */
   mark(): BuilderMark {
     return {
       rows: this.#length,
-      values: this.#attributeOffset[this.#length],
-      numbers: this.#numbersLength,
+      attributes: this.attributes.mark(this.#length),
       traces: this.#traces.length,
       resources: this.#resources.length,
       scopes: this.#scopes.length,
@@ -216,8 +169,7 @@ export class SpanTableBuilder {
       this.#events.delete(row);
     }
     this.#length = mark.rows;
-    this.#values = mark.values;
-    this.#numbersLength = mark.numbers;
+    this.attributes.rollback(mark.attributes);
     this.#traces.truncate(mark.traces);
     dropFrom(this.#resourceIds, this.#resources, mark.resources);
     dropFrom(this.#scopeIds, this.#scopes, mark.scopes);
@@ -226,76 +178,27 @@ export class SpanTableBuilder {
   /** @returns the finished table; the builder must not be used afterwards. */
   build(): SpanTable {
     const n = this.#length;
-    const { columns } = this;
     return {
-      ...(Object.fromEntries(U32_COLUMNS.map((name) => [name, columns[name].subarray(0, n)])) as Record<
-        U32Column,
-        Uint32Array
-      >),
-      ...(Object.fromEntries(U8_COLUMNS.map((name) => [name, columns[name].subarray(0, n)])) as Record<
-        U8Column,
-        Uint8Array
-      >),
+      ...firstRows(this.columns, n),
       length: n,
       strings: this.strings,
       resources: this.#resources,
       scopes: this.#scopes,
       traceIds: this.#traces.texts(),
-      attributeShapes: this.#shapes.build(),
-      attributeShape: this.#attributeShape.subarray(0, n),
-      attributeOffset: this.#attributeOffset.subarray(0, n + 1),
-      attributeData: this.#attributeData.subarray(0, this.#attributeOffset[n]),
-      numbers: this.#numbers.subarray(0, this.#numbersLength),
+      ...this.attributes.build(n),
       links: this.#links,
       events: this.#events,
     };
   }
 
-  #entry(key: number, type: number, data: number): void {
-    const i = this.#pending++;
-    if (i === this.#pendingKey.length) {
-      this.#pendingKey = grown(this.#pendingKey, new Uint32Array(i * 2));
-      this.#pendingType = grown(this.#pendingType, new Uint8Array(i * 2));
-    }
-    this.#pendingKey[i] = key;
-    this.#pendingType[i] = type;
-    const at = this.#values++;
-    if (at === this.#attributeData.length) {
-      this.#attributeData = grown(this.#attributeData, new Uint32Array(grownLength(at)));
-    }
-    this.#attributeData[at] = data;
-  }
-
   #grow(length: number): void {
     this.#capacity = length;
-    for (const name of U32_COLUMNS) this.columns[name] = grown(this.columns[name], new Uint32Array(length));
-    for (const name of U8_COLUMNS) this.columns[name] = grown(this.columns[name], new Uint8Array(length));
-    this.#attributeShape = grown(this.#attributeShape, new Uint32Array(length));
-    this.#attributeOffset = grown(this.#attributeOffset, new Uint32Array(length + 1));
+    growColumns(this.columns, length);
+    this.attributes.growRows(length);
   }
 }
 
-type U32Column = (typeof U32_COLUMNS)[number];
-const U32_COLUMNS = [
-  'trace',
-  'spanHi',
-  'spanLo',
-  'parentHi',
-  'parentLo',
-  'name',
-  'startSec',
-  'startNs',
-  'endSec',
-  'endNs',
-  'resource',
-  'scope',
-  'traceState',
-  'statusMessage',
-] as const;
-
-type U8Column = (typeof U8_COLUMNS)[number];
-const U8_COLUMNS = ['kind', 'status', 'flags'] as const;
-
+const FIRST_ROWS = 1024;
 const NONE = [] as const;
 const HEX16 = /^[0-9a-f]{16}$/;
 const NS = 1_000_000_000n;
@@ -321,6 +224,15 @@ function toResource(attributes: Attributes): Resource {
   };
 }
 
+function eventsText(events: readonly SpanEvent[]): string {
+  const parts = events.map(({ timeUnixNano, name, attributes }) => [
+    timeUnixNano,
+    name,
+    stableKey(attributes),
+  ]);
+  return encodeValue(parts as unknown as AttributeValue);
+}
+
 function stableKey(attributes: Attributes): string {
   return encodeValue([...attributes].sort(([a], [b]) => (a < b ? -1 : 1)) as unknown as AttributeValue);
 }
@@ -330,9 +242,4 @@ function dropFrom(ids: Map<string, number>, list: unknown[], length: number): vo
   if (list.length === length) return;
   list.length = length;
   for (const [key, index] of ids) if (index >= length) ids.delete(key);
-}
-
-/** Small tables double; large ones grow by half, for memory is what limits them. */
-function grownLength(length: number): number {
-  return length < 1 << 20 ? length * 2 : Math.ceil(length * 1.5);
 }

@@ -40,6 +40,10 @@ export interface SpanTable {
   /** String ids. */
   readonly traceState: Uint32Array;
   readonly statusMessage: Uint32Array;
+  /** Keys whose attributes were kept; null: all were. */
+  readonly keptKeys: ReadonlySet<string> | null;
+  /** Hash of each row's attributes and events that were not kept, whatever their order; 0 where there are none. */
+  readonly attributeRest: Uint32Array;
   /** Keys and types of each row's attributes, by shape. */
   readonly attributeShapes: AttributeShapes;
   readonly attributeShape: Uint32Array;
@@ -47,7 +51,7 @@ export interface SpanTable {
   readonly attributeOffset: Uint32Array;
   readonly attributeData: Uint32Array;
   readonly numbers: Float64Array;
-  /** Rows without links (events) are absent. */
+  /** Rows without links (events) are absent. Events are kept where all attributes are. */
   readonly links: ReadonlyMap<number, readonly SpanLink[]>;
   readonly events: ReadonlyMap<number, readonly SpanEvent[]>;
 }
@@ -85,13 +89,24 @@ export function endUnixNano(table: SpanTable, row: number): bigint {
   return BigInt(table.endSec[row]) * 1_000_000_000n + BigInt(table.endNs[row]);
 }
 
+/**
+ * @returns the string id of an attribute's key, -1 when no span has one. Throws where the table was read without that
+ * key: an answer of "nobody has it" would be wrong.
+ */
+export function attributeKey(table: SpanTable, key: string): number {
+  if (table.keptKeys !== null && !table.keptKeys.has(key)) {
+    throw new Error(`attribute ${key} was not kept by the reader: name it among the keys to keep`);
+  }
+  return table.strings.find(key);
+}
+
 /** @returns the value of an attribute, undefined when the row has none; of equal keys the last counts. */
 export function attribute(table: SpanTable, row: number, key: string): AttributeValue | undefined {
-  const id = table.strings.find(key);
+  const id = attributeKey(table, key);
   return id < 0 ? undefined : attributeById(table, row, id);
 }
 
-/** As {@link attribute}, with the key's string id looked up once by the caller. */
+/** As {@link attribute}, with the key's string id ({@link attributeKey}) looked up once by the caller. */
 export function attributeById(table: SpanTable, row: number, keyId: number): AttributeValue | undefined {
   const { offset, key } = table.attributeShapes;
   const shape = table.attributeShape[row];
@@ -117,7 +132,7 @@ export function attributes(table: SpanTable, row: number): Map<string, Attribute
 /** @returns true when two rows have the same attributes in the same order. */
 export function equalAttributes(table: SpanTable, a: number, b: number): boolean {
   const shape = table.attributeShape[a];
-  if (shape !== table.attributeShape[b]) return false;
+  if (shape !== table.attributeShape[b] || table.attributeRest[a] !== table.attributeRest[b]) return false;
   const { offset, type } = table.attributeShapes;
   const { attributeData, numbers } = table;
   for (let i = offset[shape]; i < offset[shape + 1]; i++) {

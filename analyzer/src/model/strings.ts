@@ -1,3 +1,5 @@
+import { hashBytes } from './content-hash.ts';
+
 /** Text is stored in chunks of this size; a longer one gets a chunk of its own. */
 const CHUNK_BITS = 22;
 const CHUNK_BYTES = 1 << CHUNK_BITS;
@@ -49,8 +51,12 @@ export class StringPool {
 
   /** As {@link intern}, of UTF-8 bytes; `view` is over the same bytes. */
   internBytes(bytes: Uint8Array, view: DataView, from: number, end: number): number {
+    return this.internHashed(bytes, view, from, end, hashBytes(bytes, view, from, end));
+  }
+
+  /** As {@link internBytes}, with the hash known (model/content-hash.ts). */
+  internHashed(bytes: Uint8Array, view: DataView, from: number, end: number, hash: number): number {
     if (from === end) return 0;
-    const hash = hashOf(bytes, view, from, end);
     const mask = this.#slots.length - 1;
     let slot = hash & mask;
     for (let id = this.#slots[slot]; id !== 0; id = this.#slots[slot]) {
@@ -76,13 +82,24 @@ export class StringPool {
     if (text === '') return 0;
     const end = this.#encode(text);
     const { bytes, view } = this.#scratch;
-    const hash = hashOf(bytes, view, 0, end);
+    const hash = hashBytes(bytes, view, 0, end);
     const mask = this.#slots.length - 1;
     for (let slot = hash & mask; this.#slots[slot] !== 0; slot = (slot + 1) & mask) {
       const id = this.#slots[slot];
       if (this.#equals(id, hash, bytes, view, 0, end)) return id;
     }
     return -1;
+  }
+
+  /** @returns the hash of the text of an id (0 for the empty text). */
+  hashOf(id: number): number {
+    return this.#meta[id * 3];
+  }
+
+  /** @returns the hash of a text that is not to be interned. */
+  hashOfText(text: string): number {
+    const end = this.#encode(text);
+    return hashBytes(this.#scratch.bytes, this.#scratch.view, 0, end);
   }
 
   /** @returns the text of an id handed out by {@link intern}. */
@@ -177,14 +194,4 @@ function sameBytes(
   }
   for (; i < length; i++) if (a[fromA + i] !== b[fromB + i]) return false;
   return true;
-}
-
-/** Four bytes a step, then mixed so that the lower bits, which choose the slot, depend on all of them. */
-function hashOf(bytes: Uint8Array, view: DataView, from: number, end: number): number {
-  let hash = end - from;
-  let i = from;
-  for (; i + 4 <= end; i += 4) hash = Math.imul(hash ^ view.getInt32(i, true), 0x9e3779b1) ^ (hash >>> 15);
-  for (; i < end; i++) hash = Math.imul(hash ^ bytes[i], 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  return hash ^ (hash >>> 13);
 }

@@ -32,8 +32,8 @@ function idFault(value: unknown): string {
 
 /** Gathers what all readers find in all files into one {@link Input}. */
 export class Collector {
-  readonly builder = new SpanTableBuilder();
-  readonly protoAttributes = new ProtoAttributes(this.builder);
+  readonly builder: SpanTableBuilder;
+  readonly protoAttributes: ProtoAttributes;
   /** False: OTLP lines are read by JSON.parse alone, the oracle of the byte scanner. */
   readonly fast: boolean;
   readonly metrics: Metric[] = [];
@@ -51,8 +51,11 @@ export class Collector {
   /** Index of the entry that says the stream of the file open now is cut, or -1. */
   #cut = -1;
 
-  constructor(fast = true) {
+  /** @param keep the attribute keys whose values are kept; null: all. */
+  constructor(fast = true, keep: ReadonlySet<string> | null = null) {
     this.fast = fast;
+    this.builder = new SpanTableBuilder(keep);
+    this.protoAttributes = new ProtoAttributes(this.builder);
   }
 
   /** Rejections and load plans from here on belong to this file. */

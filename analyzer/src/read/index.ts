@@ -14,6 +14,11 @@ export interface ReadOptions {
   readonly freeExpansionBytes?: number;
   /** Called after every block, some hundred times a gigabyte. */
   readonly onProgress?: (progress: ReadProgress) => void;
+  /**
+   * Attribute keys whose values are kept, for a third of the memory and twice the speed; all by default. Events are
+   * kept with all attributes only. Asking the table for another key throws.
+   */
+  readonly keep?: ReadonlySet<string>;
   /** `slow` reads OTLP lines by JSON.parse alone: the same table, several times slower. To compare with. */
   readonly parser?: 'fast' | 'slow';
 }
@@ -38,7 +43,7 @@ const MAX_LAYERS = 3;
  * nothing in an input makes this throw.
  */
 export async function readInputs(paths: readonly string[], options: ReadOptions = {}): Promise<Input> {
-  const collector = new Collector(options.parser !== 'slow');
+  const collector = new Collector(options.parser !== 'slow', options.keep ?? null);
   const items = expandPaths(paths);
   const progress = progressOf(items, collector, options);
   let torn: TornLine | null = null;

@@ -1,3 +1,4 @@
+import { HASH_START, hashEnd, hashWord } from '../model/content-hash.ts';
 import { parseJson } from './parse-json.ts';
 
 /** What a method returns instead of a position where the bytes are not what it knows. */
@@ -26,6 +27,8 @@ export class JsonBytes {
   view: DataView = new DataView(new ArrayBuffer(0));
   /** True when the string stepped over last holds a backslash. */
   escaped = false;
+  /** Hash (model/content-hash.ts) of the string stepped over last, where it holds no backslash. */
+  hash = 0;
   /** False when an id read since it was set to true held a character that is no hex digit. */
   hexOk = true;
 
@@ -40,6 +43,7 @@ export class JsonBytes {
     const { bytes, view } = this;
     const last = bytes.length - 4;
     let p = from;
+    let hash = HASH_START;
     this.escaped = false;
     while (p <= last) {
       // Four bytes at once: is one of them a quote, a backslash or below 0x20? The lowest hit is exact.
@@ -50,12 +54,18 @@ export class JsonBytes {
         (((quote - 0x01010101) & ~quote) | ((slash - 0x01010101) & ~slash) | ((four - 0x20202020) & ~four)) &
         0x80808080;
       if (hit === 0) {
+        hash = hashWord(hash, four);
         p += 4;
         continue;
       }
-      p += (31 - Math.clz32(hit & -hit)) >> 3;
+      const before = (31 - Math.clz32(hit & -hit)) & 0x18;
+      p += before >> 3;
       const c = bytes[p];
-      if (c === QUOTE) return p;
+      if (c === QUOTE) {
+        if (before > 0) hash = hashWord(hash, four & ((1 << before) - 1));
+        this.hash = hashEnd(hash, p - from);
+        return p;
+      }
       if (c !== BACKSLASH) return UNKNOWN;
       this.escaped = true;
       p += 2;

@@ -1,4 +1,6 @@
+import type { AttributeColumns } from '../model/attribute-columns.ts';
 import type { SpanTableBuilder } from '../model/span-table-builder.ts';
+import type { StringPool } from '../model/strings.ts';
 import { type JsonBytes, UNKNOWN, word } from './json-bytes.ts';
 import { decodeAnyValue } from './otlp-values.ts';
 
@@ -28,7 +30,8 @@ const GUESSES = 4096;
 /** Scans the `attributes` of a span into the row its builder opened last. */
 export class OtlpAttributeScanner {
   readonly #json: JsonBytes;
-  readonly #builder: SpanTableBuilder;
+  readonly #columns: AttributeColumns;
+  readonly #strings: StringPool;
   /** The key that came after a key last, and the text it had last: most often it is the same again. */
   readonly #keyAfter = new Uint32Array(GUESSES);
   #id = 0;
@@ -36,13 +39,13 @@ export class OtlpAttributeScanner {
 
   constructor(json: JsonBytes, builder: SpanTableBuilder) {
     this.#json = json;
-    this.#builder = builder;
+    this.#columns = builder.attributes;
+    this.#strings = builder.strings;
   }
 
   attributes(from: number): number {
     const json = this.#json;
     const { bytes, view } = json;
-    const builder = this.#builder;
     if (bytes[from] !== 0x5b) return UNKNOWN;
     let p = from + 1;
     let key = 0;
@@ -61,7 +64,7 @@ export class OtlpAttributeScanner {
         // A list, a map, bytes or an unusual spelling.
         p = json.valueEnd(value);
         if (p < 0) return UNKNOWN;
-        builder.attribute(key, decodeAnyValue(json.parse(value, p), 0));
+        this.#columns.add(key, decodeAnyValue(json.parse(value, p), 0));
       }
       if (bytes[p] !== 0x7d) return UNKNOWN;
       p++;
@@ -74,16 +77,16 @@ export class OtlpAttributeScanner {
   #value(from: number, key: number): number {
     const json = this.#json;
     const { bytes, view } = json;
-    const builder = this.#builder;
     if (bytes[from + 1] !== 0x22) return UNKNOWN;
     const p = from + 2;
     switch (view.getInt32(p, true)) {
       case W.stri: {
         if (view.getInt32(p + 4, true) !== W.ngVa || view.getInt32(p + 8, true) !== W.lue) return UNKNOWN;
         if (bytes[p + 12] !== 0x3a || bytes[p + 13] !== 0x22) return UNKNOWN;
+        if (!this.#columns.keeps(key)) return this.#droppedText(p + 14, key);
         const end = this.#guessedText(p + 14, this.#textOf, key & (GUESSES - 1));
         if (end < 0 || bytes[end] !== 0x7d) return UNKNOWN;
-        builder.textAttribute(key, this.#id);
+        this.#columns.addText(key, this.#id);
         return end + 1;
       }
       case W.intV: {
@@ -97,12 +100,12 @@ export class OtlpAttributeScanner {
           return UNKNOWN;
         if (bytes[p + 10] !== 0x3a) return UNKNOWN;
         if (view.getInt32(p + 11, true) === W.true && bytes[p + 15] === 0x7d) {
-          builder.attribute(key, true);
+          this.#columns.add(key, true);
           return p + 16;
         }
         if (view.getInt32(p + 11, true) !== W.fals || bytes[p + 15] !== 0x65 || bytes[p + 16] !== 0x7d)
           return UNKNOWN;
-        builder.attribute(key, false);
+        this.#columns.add(key, false);
         return p + 17;
       case W.doub: {
         if (
@@ -116,7 +119,7 @@ export class OtlpAttributeScanner {
         if (end < 0 || bytes[end] !== 0x7d) return UNKNOWN;
         const number = bytes.toString('latin1', p + 13, end);
         if (!NUMBER.test(number)) return UNKNOWN;
-        builder.numberAttribute(key, Number(number));
+        this.#columns.addNumber(key, Number(number));
         return end + 1;
       }
       default:
@@ -144,9 +147,20 @@ export class OtlpAttributeScanner {
       p++;
     }
     if (bytes[p] !== 0x7d) return UNKNOWN;
-    this.#builder.numberAttribute(key, negative ? -value : value);
+    this.#columns.addNumber(key, negative ? -value : value);
     return p + 1;
   }
+
+  /** Steps over a text that is not kept. @returns the position after the value it stands in. */
+  #droppedText(from: number, key: number): number {
+    const json = this.#json;
+    const end = json.stringEnd(from);
+    if (end < 0 || json.bytes[end + 1] !== 0x7d) return UNKNOWN;
+    const text = json.escaped ? (json.parse(from - 1, end + 1) as string) : null;
+    this.#columns.dropText(key, text === null ? json.hash : this.#strings.hashOfText(text));
+    return end + 2;
+  }
+
   /**
    * Reads a string whose content begins at `from`; its id is in #id then. The guess is compared before anything is
    * searched or hashed: a text stored without escapes has no quote in it, so it ends where one follows.
@@ -156,7 +170,7 @@ export class OtlpAttributeScanner {
     const json = this.#json;
     const guess = guesses[slot];
     if (guess !== 0) {
-      const length = this.#builder.strings.lengthAt(guess, json.bytes, json.view, from);
+      const length = this.#strings.lengthAt(guess, json.bytes, json.view, from);
       if (length > 0 && json.bytes[from + length] === 0x22) {
         this.#id = guess;
         return from + length + 1;
@@ -172,8 +186,7 @@ export class OtlpAttributeScanner {
   /** @returns the string id of the text between two quotes, which the JSON bytes have just stepped over. */
   text(from: number, end: number): number {
     const json = this.#json;
-    const { strings } = this.#builder;
-    if (!json.escaped) return strings.internBytes(json.bytes, json.view, from, end);
-    return strings.intern(json.parse(from - 1, end + 1) as string);
+    if (!json.escaped) return this.#strings.internHashed(json.bytes, json.view, from, end, json.hash);
+    return this.#strings.intern(json.parse(from - 1, end + 1) as string);
   }
 }

@@ -1,3 +1,4 @@
+import { hashBytes } from '../model/content-hash.ts';
 import type { SpanTableBuilder } from '../model/span-table-builder.ts';
 import { readAnyValue } from './otlp-proto-values.ts';
 import { ProtoFields, WIRE } from './proto-wire.ts';
@@ -20,7 +21,7 @@ export class ProtoAttributes {
 
   /** Reads the `KeyValue` a span's fields stand at. @returns its key, to be handed in with the next one. */
   add(span: ProtoFields, keyBefore: number): number {
-    const builder = this.#builder;
+    const { attributes } = this.#builder;
     const pair = this.#pair.enter(span);
     const value = this.#value;
     let key = 0;
@@ -32,10 +33,13 @@ export class ProtoAttributes {
         hasValue = true;
       } else pair.skip();
     }
-    if (!hasValue || !value.next()) builder.attribute(key, null);
-    else if (value.is(1, WIRE.bytes) && value.isLast) {
-      builder.textAttribute(key, this.#text(value, this.#textOf, key));
-    } else builder.attribute(key, readAnyValue(value, 0, true));
+    if (!hasValue || !value.next()) attributes.add(key, null);
+    else if (!value.is(1, WIRE.bytes) || !value.isLast) attributes.add(key, readAnyValue(value, 0, true));
+    else if (attributes.keeps(key)) attributes.addText(key, this.#text(value, this.#textOf, key));
+    else {
+      const from = value.bytesFrom();
+      attributes.dropText(key, hashBytes(value.buffer, value.view, from, value.end));
+    }
     return key;
   }
 

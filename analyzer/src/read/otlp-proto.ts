@@ -1,7 +1,8 @@
 import type { AttributeValue } from '../model/attributes.ts';
 import type { SpanEvent, SpanLink } from '../model/span.ts';
 import { FLAG } from '../model/span-codes.ts';
-import type { SpanColumns, SpanTableBuilder } from '../model/span-table-builder.ts';
+import type { SpanColumns } from '../model/span-columns.ts';
+import type { SpanTableBuilder } from '../model/span-table-builder.ts';
 import type { StringPool } from '../model/strings.ts';
 import type { Collector, Position } from './collector.ts';
 import { canonicalIdBytes, SPAN_DIGITS, TRACE_DIGITS } from './ids.ts';

@@ -1,6 +1,6 @@
 import { KIND } from '../model/span.ts';
 import type { SpanTable } from '../model/span-table.ts';
-import { copyText, sameCopy } from './copy-text.ts';
+import { compareCopyTexts, copyText, sameCopy } from './copy-text.ts';
 import { compareEnds, compareStarts, hasBrokenTimes } from './epoch.ts';
 import { inServerHalf } from './shared-pair.ts';
 import { SpanIndex } from './span-index.ts';
@@ -93,7 +93,7 @@ function compareCopies(table: SpanTable, a: number, b: number): number {
   if (broken !== 0) return broken;
   const byTime = compareEnds(table, b, a) || compareStarts(table, a, b);
   if (byTime !== 0) return byTime;
-  return copyText(table, a) < copyText(table, b) ? -1 : 1;
+  return compareCopyTexts(table, a, b);
 }
 
 function halfOf(table: SpanTable, child: number, pair: { client: number; server: number }): number {

@@ -10,14 +10,42 @@ import {
   startUnixNano,
 } from '../model/span-table.ts';
 
+/** Two copies of a span differ in attributes that were not kept: the input must be read again with all of them. */
+export class AllAttributesNeeded extends Error {
+  constructor() {
+    super('copies of one span differ, and not all of their attributes were kept to tell which one counts');
+    this.name = 'AllAttributesNeeded';
+  }
+}
+
 /**
  * Everything a span record says, as one text that does not depend on the order of its attributes: two records of
  * one id are identical copies exactly when their texts are equal, and the smaller text wins the last tie of rule 1.
  */
 export function copyText(table: SpanTable, row: number): string {
+  return stableText([
+    ...partsBeforeAttributes(table, row),
+    attributes(table, row),
+    table.attributeRest[row],
+    (table.links.get(row) ?? []).map(linkParts),
+    (table.events.get(row) ?? []).map((event) => [event.timeUnixNano, event.name, event.attributes]),
+  ]);
+}
+
+/** Orders two different copies by their texts. @throws {@link AllAttributesNeeded} where what was kept cannot tell. */
+export function compareCopyTexts(table: SpanTable, a: number, b: number): number {
+  if (table.keptKeys !== null) {
+    const [x, y] = [a, b].map((row) => stableText(partsBeforeAttributes(table, row)).replace(/\]$/, ','));
+    if (x === y) throw new AllAttributesNeeded();
+    return x < y ? -1 : 1;
+  }
+  return copyText(table, a) < copyText(table, b) ? -1 : 1;
+}
+
+function partsBeforeAttributes(table: SpanTable, row: number): unknown[] {
   const flags = table.flags[row];
   const scope = table.scopes[table.scope[row]];
-  return stableText([
+  return [
     flags & FLAG.noEnd ? null : endUnixNano(table, row),
     flags & FLAG.noStart ? null : startUnixNano(table, row),
     table.strings.text(table.name[row]),
@@ -30,10 +58,7 @@ export function copyText(table: SpanTable, row: number): string {
     table.strings.text(table.traceState[row]),
     scope === undefined ? null : [scope.name, scope.version],
     table.resources[table.resource[row]]?.attributes,
-    attributes(table, row),
-    (table.links.get(row) ?? []).map(linkParts),
-    (table.events.get(row) ?? []).map((event) => [event.timeUnixNano, event.name, event.attributes]),
-  ]);
+  ];
 }
 
 /** @returns whether two records of one id say the same; settles most pairs without building their texts. */

@@ -1,6 +1,6 @@
 import { ATTR_OUTCOME } from '@waitfall/instrumentation/conventions';
 import { STATUS } from '../model/span.ts';
-import { attributeById, type SpanTable } from '../model/span-table.ts';
+import { attributeById, attributeKey, type SpanTable } from '../model/span-table.ts';
 
 /** HTTP status that proxies record for a client that went away before the response. */
 const CLIENT_CLOSED_REQUEST = 499;
@@ -13,7 +13,7 @@ const CLIENT_CLOSED_REQUEST = 499;
 export function endedEarly(table: SpanTable): (row: number) => boolean {
   const keys = [ATTR_OUTCOME, 'error.type', 'http.response.status_code', 'http.status_code'];
   const [outcome, errorType, status, oldStatus] = keys.map((key) => {
-    const id = table.strings.find(key);
+    const id = attributeKey(table, key);
     return (row: number) => (id < 0 ? undefined : attributeById(table, row, id));
   });
   return (row) => {

@@ -1,5 +1,5 @@
 import { ATTR_SEGMENT, HOLD_SEGMENT } from '@waitfall/instrumentation/conventions';
-import { attributeById } from '../model/span-table.ts';
+import { attributeById, attributeKey } from '../model/span-table.ts';
 import { type HoldSpan, STATE } from './types.ts';
 import type { Work } from './work.ts';
 
@@ -11,7 +11,7 @@ import type { Work } from './work.ts';
  */
 export function liftHolds(work: Work): HoldSpan[] {
   const { table, state, parent } = work;
-  const key = table.strings.find(ATTR_SEGMENT);
+  const key = attributeKey(table, ATTR_SEGMENT);
   if (key < 0) return [];
   const rows: number[] = [];
   for (let row = 0; row < table.length; row++) {

@@ -1,0 +1,177 @@
+import { type AttributeShapes, AttributeShapesBuilder } from './attribute-shapes.ts';
+import type { AttributeValue } from './attributes.ts';
+import { hashNumber } from './content-hash.ts';
+import { grown, grownLength } from './growing.ts';
+import { encodeValue, TYPE } from './span-codes.ts';
+import type { StringPool } from './strings.ts';
+
+/** A state of {@link AttributeColumns} it can go back to. */
+export interface AttributeMark {
+  readonly values: number;
+  readonly numbers: number;
+}
+
+const KEPT = 1;
+const DROPPED = 2;
+
+/**
+ * The attributes of all rows while a table grows: those of the row begun last are pending until it is closed.
+ *
+ * Where only some keys are kept, the others leave a hash behind, the same in whatever order they came: enough to
+ * tell copies of one span apart.
+ */
+export class AttributeColumns {
+  readonly #strings: StringPool;
+  readonly #keep: ReadonlySet<string> | null;
+  /** KEPT or DROPPED by string id of the key, 0 where nobody has asked yet. */
+  #fate = new Uint8Array(256);
+  readonly #shapes = new AttributeShapesBuilder();
+  #shape = new Uint32Array(1024);
+  #offset = new Uint32Array(1025);
+  #rest = new Uint32Array(1024);
+  #data = new Uint32Array(8192);
+  #values = 0;
+  #numbers = new Float64Array(1024);
+  #numbersLength = 0;
+  #pending = 0;
+  #pendingKey = new Uint32Array(64);
+  #pendingType = new Uint8Array(64);
+  #pendingRest = 0;
+
+  /** @param keep the keys whose values are kept; null: all. */
+  constructor(strings: StringPool, keep: ReadonlySet<string> | null) {
+    this.#strings = strings;
+    this.#keep = keep;
+  }
+
+  /** @returns whether the values of a key are kept. */
+  keeps(key: number): boolean {
+    if (this.#keep === null) return true;
+    const fate = key < this.#fate.length ? this.#fate[key] : 0;
+    return (fate === 0 ? this.#learn(key, this.#keep) : fate) === KEPT;
+  }
+
+  #learn(key: number, keep: ReadonlySet<string>): number {
+    if (key >= this.#fate.length) {
+      this.#fate = grown(this.#fate, new Uint8Array(Math.max(key + 1, this.#fate.length * 2)));
+    }
+    return (this.#fate[key] = keep.has(this.#strings.text(key)) ? KEPT : DROPPED);
+  }
+
+  /** Room for rows up to `capacity`. */
+  growRows(capacity: number): void {
+    this.#shape = grown(this.#shape, new Uint32Array(capacity));
+    this.#offset = grown(this.#offset, new Uint32Array(capacity + 1));
+    this.#rest = grown(this.#rest, new Uint32Array(capacity));
+  }
+
+  reserveValues(values: number): void {
+    if (this.#values + values <= this.#data.length) return;
+    this.#data = grown(this.#data, new Uint32Array(this.#values + values));
+  }
+
+  open(row: number): void {
+    this.#values = this.#offset[row];
+    this.#pending = 0;
+    this.#pendingRest = 0;
+  }
+
+  close(row: number): void {
+    this.#shape[row] = this.#shapes.of(this.#pendingKey, this.#pendingType, this.#pending);
+    this.#offset[row + 1] = this.#values;
+    this.#rest[row] = this.#pendingRest;
+  }
+
+  /** Adds an attribute, by the string id of its key, to the row begun. */
+  add(key: number, value: AttributeValue): void {
+    if (typeof value === 'number') this.addNumber(key, value);
+    else if (typeof value === 'string') {
+      if (this.keeps(key)) this.addText(key, this.#strings.intern(value));
+      else this.dropText(key, this.#strings.hashOfText(value));
+    } else if (typeof value === 'boolean') {
+      if (this.keeps(key)) this.#entry(key, TYPE.boolean, value ? 1 : 0);
+      else this.#drop(key, TYPE.boolean, value ? 1 : 0);
+    } else {
+      const text = encodeValue(value);
+      if (this.keeps(key)) this.#entry(key, TYPE.json, this.#strings.intern(text));
+      else this.#drop(key, TYPE.json, this.#strings.hashOfText(text));
+    }
+  }
+
+  /** As {@link add}, for a text that is interned already, of a key that is kept. */
+  addText(key: number, text: number): void {
+    this.#entry(key, TYPE.string, text);
+  }
+
+  /** As {@link add}, for a text of a key that is not kept, by the hash of its bytes. */
+  dropText(key: number, hash: number): void {
+    this.#drop(key, TYPE.string, hash);
+  }
+
+  addNumber(key: number, value: number): void {
+    if (!this.keeps(key)) this.#drop(key, TYPE.number, hashNumber(value));
+    else if (value >>> 0 === value && !Object.is(value, -0)) this.#entry(key, TYPE.uint, value);
+    else this.#entry(key, TYPE.number, this.#number(value));
+  }
+
+  /** Something else of the row begun that is not kept, by the hash of all it says. */
+  dropOther(hash: number): void {
+    this.#pendingRest = (this.#pendingRest + hash) >>> 0;
+  }
+
+  mark(row: number): AttributeMark {
+    return { values: this.#offset[row], numbers: this.#numbersLength };
+  }
+
+  rollback({ values, numbers }: AttributeMark): void {
+    this.#values = values;
+    this.#numbersLength = numbers;
+  }
+
+  build(rows: number): {
+    readonly keptKeys: ReadonlySet<string> | null;
+    readonly attributeShapes: AttributeShapes;
+    readonly attributeShape: Uint32Array;
+    readonly attributeOffset: Uint32Array;
+    readonly attributeRest: Uint32Array;
+    readonly attributeData: Uint32Array;
+    readonly numbers: Float64Array;
+  } {
+    return {
+      keptKeys: this.#keep,
+      attributeShapes: this.#shapes.build(),
+      attributeShape: this.#shape.subarray(0, rows),
+      attributeOffset: this.#offset.subarray(0, rows + 1),
+      attributeRest: this.#rest.subarray(0, rows),
+      attributeData: this.#data.subarray(0, this.#offset[rows]),
+      numbers: this.#numbers.subarray(0, this.#numbersLength),
+    };
+  }
+
+  #entry(key: number, type: number, data: number): void {
+    const i = this.#pending++;
+    if (i === this.#pendingKey.length) {
+      this.#pendingKey = grown(this.#pendingKey, new Uint32Array(i * 2));
+      this.#pendingType = grown(this.#pendingType, new Uint8Array(i * 2));
+    }
+    this.#pendingKey[i] = key;
+    this.#pendingType[i] = type;
+    const at = this.#values++;
+    if (at === this.#data.length) this.#data = grown(this.#data, new Uint32Array(grownLength(at)));
+    this.#data[at] = data;
+  }
+
+  #drop(key: number, type: number, hash: number): void {
+    const mixed = Math.imul(hash ^ Math.imul(this.#strings.hashOf(key) + type, 0xc2b2ae35), 0x27d4eb2f);
+    this.#pendingRest = (this.#pendingRest + (mixed ^ (mixed >>> 15))) >>> 0;
+  }
+
+  #number(value: number): number {
+    const index = this.#numbersLength++;
+    if (index === this.#numbers.length) {
+      this.#numbers = grown(this.#numbers, new Float64Array(grownLength(index)));
+    }
+    this.#numbers[index] = value;
+    return index;
+  }
+}
