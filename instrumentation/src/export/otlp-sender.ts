@@ -3,8 +3,8 @@ import * as https from 'node:https';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { context, ROOT_CONTEXT } from '@opentelemetry/api';
+import { suppressTracing } from '../core/suppress.ts';
 import { warnOnce } from '../core/warn.ts';
-import { suppressTracing } from '../standalone/provider.ts';
 
 const RETRYABLE = new Set([429, 502, 503, 504]);
 const MAX_ATTEMPTS = 5;

@@ -2,7 +2,6 @@ import {
   type Attributes,
   type Context,
   context,
-  createContextKey,
   INVALID_SPAN_CONTEXT,
   type Span,
   type SpanContext,
@@ -22,17 +21,10 @@ import { beginRequest, endRoot, isRequestEntry } from '../core/request.ts';
 import { RootRecord, rootOfSpan, setRoot } from '../core/root.ts';
 import { flushBeforeShutdown } from '../core/shutdown.ts';
 import { noteStarted, type StartedSpan } from '../core/started-span.ts';
+import { isTracingSuppressed } from '../core/suppress.ts';
 import { VERSION } from '../core/version.ts';
 import { RecordedSpan, toHrTime } from './recorded-span.ts';
 import type { SamplerSettings } from './sampler.ts';
-
-/** The key under which the SDK marks what must not be traced, such as its exporters' own requests. */
-const SUPPRESSED = createContextKey('OpenTelemetry SDK Context Key SUPPRESS_TRACING');
-
-/** @returns a context in which no spans are made. */
-export function suppressTracing(active: Context): Context {
-  return active.setValue(SUPPRESSED, true);
-}
 
 /** Where finished spans go. */
 export interface SpanDestination {
@@ -77,7 +69,7 @@ export class StandaloneProvider implements TracerProvider, LazySink {
   }
 
   start(name: string, options: SpanOptions, active: Context, origin: SpanOrigin = this.#own): Span {
-    if (active.getValue(SUPPRESSED) === true) return trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
+    if (isTracingSuppressed(active)) return trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
     const parentSpan = options.root === true ? undefined : trace.getSpan(active);
     const parent = validOrUndefined(parentSpan?.spanContext());
     const spanContext = this.#newContext(parent);
