@@ -66,9 +66,14 @@ export interface Call {
   readonly endNs: number;
   /** Without waits inside it that are measured themselves. */
   readonly durationNs: number;
-  /** Statement or method and route: calls of one operation cost the same at low load. */
-  readonly operation: string;
+  /** Index into `operations`: calls of one operation cost the same at low load. -1: no statement, no request. */
+  readonly operation: number;
   readonly failed: boolean;
+}
+
+/** @returns one number for the calls of one operation to one server. */
+export function operationKey({ queue, operation }: Call): number {
+  return queue * 2 ** 26 + operation;
 }
 
 export interface Activity {
@@ -78,6 +83,8 @@ export interface Activity {
   readonly work: Slice[];
   readonly pauses: Slice[];
   readonly calls: Call[];
+  /** Statement or name, its form, and route of each operation. */
+  readonly operations: readonly string[];
   /** Some span states `waitfall.segment`: the export is instrumented, nothing needs to be rebuilt. */
   readonly stated: boolean;
   /** Hold spans that could not be used because their times are broken. */

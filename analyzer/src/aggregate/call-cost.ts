@@ -1,4 +1,4 @@
-import type { Call } from './activity.ts';
+import { type Call, operationKey } from './activity.ts';
 import { type Drift, drifts, ENOUGH_CALLS } from './cost-drift.ts';
 import type { Requests } from './requests-types.ts';
 import type { Timeline } from './windows.ts';
@@ -18,15 +18,15 @@ export function callBaselines(
   lows: readonly number[],
 ): Float64Array {
   const low = new Set(lows);
-  const byOperation = new Map<string, number[]>();
+  const byOperation = new Map<number, number[]>();
   for (const [i, call] of calls.entries()) {
     if (call.failed || requests.window[call.request] < 0) continue;
-    const key = `${call.queue}|${call.operation}`;
+    const key = operationKey(call);
     const list = byOperation.get(key);
     if (list) list.push(i);
     else byOperation.set(key, [i]);
   }
-  const base = new Map<string, { ns: number; limit: number }>();
+  const base = new Map<number, { ns: number; limit: number }>();
   for (const [key, members] of byOperation) {
     const early = members.filter((i) => low.has(requests.window[calls[i].request]));
     if (early.length === 0) continue;
@@ -44,7 +44,7 @@ export function callBaselines(
   const drift =
     timeline.sampling.kind === 'none' ? drifts(calls, ahead, requests, base) : new Map<number, Drift>();
   return Float64Array.from(calls, (call) => {
-    const entry = base.get(`${call.queue}|${call.operation}`);
+    const entry = base.get(operationKey(call));
     if (!entry) return call.durationNs;
     const slope = drift.get(call.queue);
     return slope ? entry.ns * Math.max(0.1, 1 + slope.perNs * (call.startNs - slope.fromNs)) : entry.ns;

@@ -1,6 +1,5 @@
 import type { Classes } from '../classify/types.ts';
 import { KIND, STATUS } from '../model/span.ts';
-import type { SpanTable } from '../model/span-table.ts';
 import type { Forest } from '../tree/types.ts';
 import type { Call } from './activity.ts';
 import type { QueueIndex } from './queue-index.ts';
@@ -29,14 +28,6 @@ export function addCallWait(waits: Map<number, CallWaits>, forest: Forest, row: 
   else entry.leadEndNs = Math.max(entry.leadEndNs, forest.end[row]);
 }
 
-/** Verb and relation of a statement, else the span's name; the form of its text; and the route. */
-function operationOf(table: SpanTable, row: number, route: number, statements: StatementReader): string {
-  const statement = statements.of(row);
-  const name = table.strings.text(table.name[row]);
-  const what = statement?.relation ? `${statement.verb} ${statement.relation}` : name;
-  return `${what}|${statements.form(row)}|${route}`;
-}
-
 /** Adds one call to a server; `times` without the waits that are measured themselves, ns relative to the root. */
 export function addCall(
   activity: { calls: Call[] },
@@ -60,7 +51,7 @@ export function addCall(
     startNs: originNs + times.startNs,
     endNs: originNs + Math.max(times.startNs, times.endNs),
     durationNs: Math.max(0, times.durationNs),
-    operation: operationOf(table, row, requests.route[request], statements),
+    operation: statements.operationOf(row, requests.route[request]),
     failed: table.status[row] === STATUS.error,
   });
 }

@@ -34,6 +34,7 @@ export function collectActivity(
     work: [],
     pauses: [],
     calls: [],
+    operations: [],
     stated: ids.segment >= 0,
     brokenHolds: 0,
   };
@@ -43,6 +44,7 @@ export function collectActivity(
   const detached = detachedRows(forest);
   const instrumented = statingServices(forest, classes);
   const statements = new StatementReader(table);
+  activity.operations = statements.operations;
   const below = waitsBelow(forest, classes);
 
   for (let i = 0; i < requests.count; i++) {

@@ -72,7 +72,7 @@ function fitConnections(
 ): HiddenCapacity | null {
   const calls = mine.map((i): Call => {
     const { queue, request, row, startNs, endNs } = waits[i];
-    return { queue, request, row, startNs, endNs, durationNs: endNs - startNs, operation: '', failed: false };
+    return { queue, request, row, startNs, endNs, durationNs: endNs - startNs, operation: -1, failed: false };
   });
   // Busy time ends with the cost of one; the bound needs all that are in flight.
   const inFlightNs = new Float64Array(timeline.windows.length);

@@ -1,4 +1,4 @@
-import type { Call } from './activity.ts';
+import { type Call, operationKey } from './activity.ts';
 import { mean } from './averages.ts';
 import type { Requests } from './requests-types.ts';
 
@@ -23,11 +23,11 @@ export function drifts(
   calls: readonly Call[],
   ahead: Int32Array,
   requests: Requests,
-  base: ReadonlyMap<string, { ns: number; limit: number }>,
+  base: ReadonlyMap<number, { ns: number; limit: number }>,
 ): Map<number, Drift> {
   const groups = new Map<number, Map<number, { x: number; y: number }[]>>();
   for (const [i, call] of calls.entries()) {
-    const entry = base.get(`${call.queue}|${call.operation}`);
+    const entry = base.get(operationKey(call));
     if (!entry || entry.ns <= 0 || requests.window[call.request] < 0 || call.failed) continue;
     let own = groups.get(call.queue);
     if (!own) {

@@ -1,5 +1,7 @@
+import { AttributeReader } from '../model/attribute-reader.ts';
+import { PairIds } from '../model/pair-ids.ts';
 import { KIND } from '../model/span.ts';
-import { attributeById, attributeKey, type SpanTable } from '../model/span-table.ts';
+import type { SpanTable } from '../model/span-table.ts';
 
 /** What a database statement does, as far as its span tells. */
 export interface Statement {
@@ -20,40 +22,57 @@ const FOR_UPDATE = /\bFOR\s+(?:NO\s+KEY\s+)?(?:UPDATE|SHARE|KEY\s+SHARE)\b/i;
 const MOST_TEXTS = 200;
 const LITERAL = /'(?:[^']|'')*'|\b\d+(?:\.\d+)?\b/g;
 
-/** Reads statements from spans of database clients; texts are parsed once each. */
+/** Reads statements from spans of database clients; texts are parsed once each, and told apart by their string ids. */
 export class StatementReader {
+  /** Every operation met, by number: verb and relation (else the span's name), form of the text, and route. */
+  readonly operations: string[] = [];
   readonly #table: SpanTable;
-  readonly #text: readonly number[];
-  readonly #operation: readonly number[];
-  readonly #relation: readonly number[];
-  readonly #system: readonly number[];
-  readonly #parsed = new Map<string, Statement>();
-  readonly #forms = new Map<string, string>();
+  readonly #text: readonly AttributeReader[];
+  readonly #operation: readonly AttributeReader[];
+  readonly #relation: readonly AttributeReader[];
+  readonly #system: readonly AttributeReader[];
+  /** Chained: (text, operation), relation, name. */
+  readonly #pairs = [new PairIds(), new PairIds(), new PairIds()] as const;
+  readonly #parsed: Statement[] = [];
+  readonly #forms = new Map<number, string>();
+  /** By number of (statement, whether it is one) and route. */
+  readonly #calls = new PairIds();
+  readonly #operationOfCall: number[] = [];
+  readonly #operationIds = new Map<string, number>();
   #fewTexts: boolean | null = null;
 
   constructor(table: SpanTable) {
-    const ids = (...keys: string[]) => keys.map((key) => attributeKey(table, key)).filter((id) => id >= 0);
+    const readers = (...keys: string[]) =>
+      keys.map((key) => new AttributeReader(table, key)).filter((reader) => !reader.isAbsent);
     this.#table = table;
-    this.#text = ids('db.query.text', 'db.statement');
-    this.#operation = ids('db.operation.name', 'db.operation');
-    this.#relation = ids('db.collection.name', 'db.sql.table');
-    this.#system = ids('db.system.name', 'db.system');
+    this.#text = readers('db.query.text', 'db.statement');
+    this.#operation = readers('db.operation.name', 'db.operation');
+    this.#relation = readers('db.collection.name', 'db.sql.table');
+    this.#system = readers('db.system.name', 'db.system');
   }
 
   /** @returns null for spans that are no database call. */
   of(row: number): Statement | null {
-    const text = this.#first(row, this.#text);
-    const operation = this.#first(row, this.#operation);
-    if (text === '' && operation === '' && this.#first(row, this.#system) === '') return null;
-    const name = this.#table.strings.text(this.#table.name[row]);
-    const relation = this.#first(row, this.#relation);
-    const key = `${operation}\0${relation}\0${text}\0${name}`;
-    let parsed = this.#parsed.get(key);
-    if (!parsed) {
-      parsed = parse(text || name, operation, relation);
-      this.#parsed.set(key, parsed);
+    return this.#isStatement(row) ? this.#statement(row, this.#number(row)) : null;
+  }
+
+  /** @returns what the calls of one operation have in common, as a number: what it is stands in {@link operations}. */
+  operationOf(row: number, route: number): number {
+    const number = this.#number(row);
+    const isStatement = this.#isStatement(row);
+    const call = this.#calls.of(number * 2 + (isStatement ? 1 : 0), route);
+    const known = this.#operationOfCall[call];
+    if (known !== undefined) return known;
+    const statement = isStatement ? this.#statement(row, number) : null;
+    const what = statement?.relation ? `${statement.verb} ${statement.relation}` : this.#name(row);
+    const operation = `${what}|${this.form(row)}|${route}`;
+    let id = this.#operationIds.get(operation);
+    if (id === undefined) {
+      id = this.operations.push(operation) - 1;
+      this.#operationIds.set(operation, id);
     }
-    return parsed;
+    this.#operationOfCall[call] = id;
+    return id;
   }
 
   /**
@@ -61,34 +80,66 @@ export class StatementReader {
    * or its form without literals where texts are too many; empty where no text is recorded.
    */
   form(row: number): string {
-    const text = this.#first(row, this.#text);
-    if (text === '') return '';
+    const id = first(row, this.#text);
+    if (id === 0) return '';
+    const text = this.#table.strings.text(id);
     this.#fewTexts ??= this.#countTexts() <= MOST_TEXTS;
     if (this.#fewTexts) return text;
-    let form = this.#forms.get(text);
+    let form = this.#forms.get(id);
     if (form === undefined) {
       form = text.replace(LITERAL, '?');
-      this.#forms.set(text, form);
+      this.#forms.set(id, form);
     }
     return form;
   }
 
+  #isStatement(row: number): boolean {
+    return (
+      first(row, this.#text) !== 0 || first(row, this.#operation) !== 0 || first(row, this.#system) !== 0
+    );
+  }
+
+  /** @returns the same number for rows that say the same about their statement and have the same name. */
+  #number(row: number): number {
+    const [texts, relations, names] = this.#pairs;
+    const said = texts.of(first(row, this.#text), first(row, this.#operation));
+    return names.of(relations.of(said, first(row, this.#relation)), this.#table.name[row]);
+  }
+
+  #statement(row: number, number: number): Statement {
+    let parsed = this.#parsed[number];
+    if (parsed === undefined) {
+      const { strings } = this.#table;
+      const [text, operation, relation] = [this.#text, this.#operation, this.#relation].map((readers) =>
+        strings.text(first(row, readers)),
+      );
+      parsed = parse(text || this.#name(row), operation, relation);
+      this.#parsed[number] = parsed;
+    }
+    return parsed;
+  }
+
+  #name(row: number): string {
+    return this.#table.strings.text(this.#table.name[row]);
+  }
+
   /** Over the whole input, so that the answer does not depend on the order of its spans. */
   #countTexts(): number {
-    const texts = new Set<string>();
+    const texts = new Set<number>();
     for (let row = 0; row < this.#table.length && texts.size <= MOST_TEXTS; row++) {
-      if (this.#table.kind[row] === KIND.client) texts.add(this.#first(row, this.#text));
+      if (this.#table.kind[row] === KIND.client) texts.add(first(row, this.#text));
     }
     return texts.size;
   }
+}
 
-  #first(row: number, keys: readonly number[]): string {
-    for (const key of keys) {
-      const value = attributeById(this.#table, row, key);
-      if (typeof value === 'string' && value !== '') return value;
-    }
-    return '';
+/** @returns the string id of the first text that is there and not empty; 0 without one. */
+function first(row: number, readers: readonly AttributeReader[]): number {
+  for (const reader of readers) {
+    const id = reader.textId(row);
+    if (id > 0) return id;
   }
+  return 0;
 }
 
 function parse(text: string, operation: string, relation: string): Statement {

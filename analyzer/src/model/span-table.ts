@@ -147,7 +147,8 @@ function hex16(hi: number, lo: number): string {
   return hi.toString(16).padStart(8, '0') + lo.toString(16).padStart(8, '0');
 }
 
-function valueAt(table: SpanTable, entry: number, at: number): AttributeValue {
+/** @returns the value of an entry of a shape, whose datum stands at `at`. */
+export function valueAt(table: SpanTable, entry: number, at: number): AttributeValue {
   const data = table.attributeData[at];
   switch (table.attributeShapes.type[entry]) {
     case TYPE.string:

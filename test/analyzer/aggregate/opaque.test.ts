@@ -23,7 +23,7 @@ function calls(servers: number): Call[] {
       startNs,
       endNs: free[at],
       durationNs: free[at] - startNs,
-      operation: '',
+      operation: 0,
       failed: false,
     });
   }

@@ -1,6 +1,6 @@
 import { RESOURCE_EVENT_LOOP } from '@waitfall/instrumentation/conventions';
 import type { Forest } from '../../tree/types.ts';
-import { ACQUIRED, type Activity, type Call } from '../activity.ts';
+import { ACQUIRED, type Activity, type Call, operationKey } from '../activity.ts';
 import type { Overlay } from '../hold-contents.ts';
 import { addClipped, windowAt } from '../intervals.ts';
 import type { Requests } from '../requests-types.ts';
@@ -70,21 +70,21 @@ function commonExcess(
 ): Float64Array {
   const { windows } = timeline;
   const low = new Set(lows);
-  const cost = new Map<string, { ns: number; n: number }>();
-  const key = (call: Call) => `${call.queue}|${call.operation}`;
+  const cost = new Map<number, { ns: number; n: number }>();
+  const locksRows = activity.operations.map((operation) => LOCKS_ROWS.test(operation));
   for (const call of activity.calls) {
     if (call.failed || !low.has(requests.window[call.request])) continue;
-    const entry = cost.get(key(call)) ?? { ns: 0, n: 0 };
+    const entry = cost.get(operationKey(call)) ?? { ns: 0, n: 0 };
     entry.ns += call.durationNs;
     entry.n++;
-    cost.set(key(call), entry);
+    cost.set(operationKey(call), entry);
   }
   const excess = new Map<number, { ns: Float64Array; n: Float64Array }>();
   for (const call of activity.calls) {
     const w = requests.window[call.request];
-    const base = cost.get(key(call));
+    const base = cost.get(operationKey(call));
     // A statement that locks rows may have waited for them.
-    if (w < 0 || !base || call.failed || LOCKS_ROWS.test(call.operation)) continue;
+    if (w < 0 || !base || call.failed || locksRows[call.operation]) continue;
     let own = excess.get(call.queue);
     if (!own) {
       own = { ns: new Float64Array(windows.length), n: new Float64Array(windows.length) };
