@@ -1,57 +1,30 @@
-import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { availableParallelism, cpus, loadavg, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { COMMAND, type Contender, measureAll, type Run, subject } from './contenders.ts';
+import { DUCKDB, installDuckDb } from './duckdb.ts';
 import { generate } from './generate.ts';
 
-const USAGE = `npm run bench:read -- [--mb 200] [--runs 3] [--dir DIR]
-Reading speed against JSON.parse, protobufjs and (where installed) DuckDB: one table, medians, ratios in one run.`;
+const USAGE = `npm run bench:read -- [--mb 200] [--runs 3] [--dir DIR] [--no-duckdb]
+Speed and memory of the report against JSON.parse alone, protobufjs and DuckDB: one table, medians, ratios in one run.
+Give --mb 1000 for the numbers of the README.`;
 
 const { values } = parseArgs({
+  allowNegative: true,
   options: {
     mb: { type: 'string', default: '200' },
     runs: { type: 'string', default: '3' },
     dir: { type: 'string', default: join(tmpdir(), 'waitfall-bench-read') },
+    duckdb: { type: 'boolean', default: true },
     help: { type: 'boolean', default: false },
   },
 });
-if (values.help) {
+const megabytes = Number(values.mb);
+const runs = Number(values.runs);
+if (values.help || !(megabytes > 0) || !(runs >= 1)) {
   console.log(USAGE);
-  process.exit(0);
-}
-
-interface Run {
-  readonly spans: number;
-  readonly wallMs: number;
-  readonly cpuMs: number;
-  readonly peakMb: number;
-}
-
-/** A fresh process each time: nothing is warm, as for somebody who runs the command once. */
-function measure(subject: string, path: string): Run | null {
-  const script = fileURLToPath(new URL('./subject.ts', import.meta.url));
-  const args = ['--conditions=waitfall-source', '--max-old-space-size=8192', script, subject, path];
-  const child = spawnSync(process.execPath, args, { encoding: 'utf8' });
-  if (child.status !== 0) {
-    console.error(`${subject}: ${child.stderr.trim().split('\n').slice(-3).join(' ')}`);
-    return null;
-  }
-  return JSON.parse(child.stdout.trim().split('\n').at(-1) ?? '');
-}
-
-/** Contenders take turns, so that a busy minute of the machine hits all of them. */
-function measureAll(subjects: readonly string[], path: string, runs: number): Map<string, Run[]> {
-  const results = new Map<string, Run[]>(subjects.map((subject) => [subject, []]));
-  for (let round = 0; round < runs; round++) {
-    for (const subject of subjects) {
-      const run = measure(subject, path);
-      if (run !== null) results.get(subject)?.push(run);
-    }
-  }
-  return results;
+  process.exit(values.help ? 0 : 2);
 }
 
 function median(numbers: readonly number[]): number {
@@ -59,61 +32,89 @@ function median(numbers: readonly number[]): number {
 }
 
 function printTable(title: string, path: string, baseline: string, results: Map<string, Run[]>): void {
-  const megabytes = statSync(path).size / 1e6;
-  console.log(`\n${title}: ${megabytes.toFixed(0)} MB`);
-  console.log(
-    `${'what'.padEnd(20)}   wall s    CPU s     MB/s    M spans/s   peak MB   ${baseline} / it (CPU)`,
-  );
+  const size = statSync(path).size / 1e6;
+  console.log(`\n${title}: ${size.toFixed(0)} MB`);
+  console.log(`${'what'.padEnd(30)}  wall s   CPU s    MB/s  peak MB  ${baseline} / it: wall     CPU`);
   const base = results.get(baseline) ?? [];
-  for (const [subject, runs] of results) {
-    if (runs.length === 0) continue;
-    const wall = median(runs.map((run) => run.wallMs));
-    const cpu = median(runs.map((run) => run.cpuMs));
-    const ratio = base.length === 0 ? '' : (median(base.map((run) => run.cpuMs)) / cpu).toFixed(2);
+  for (const [name, own] of results) {
+    if (own.length === 0) continue;
+    const of = (list: readonly Run[], key: keyof Run) => median(list.map((run) => run[key]));
+    const ratio = (key: keyof Run) => (base.length === 0 ? '' : (of(base, key) / of(own, key)).toFixed(2));
+    const wallMs = of(own, 'wallMs');
     const cells = [
-      (wall / 1000).toFixed(2),
-      (cpu / 1000).toFixed(2),
-      ((megabytes / wall) * 1000).toFixed(0),
-      (runs[0].spans / wall / 1000).toFixed(2),
-      median(runs.map((run) => run.peakMb)).toFixed(0),
-      ratio,
+      (wallMs / 1000).toFixed(2),
+      (of(own, 'cpuMs') / 1000).toFixed(2),
+      ((size / wallMs) * 1000).toFixed(0),
+      of(own, 'peakMb').toFixed(0),
+      ratio('wallMs'),
+      ratio('cpuMs'),
     ];
-    console.log(
-      `${subject.padEnd(20)} ${cells.map((cell, i) => cell.padStart([8, 8, 8, 12, 9, 10][i])).join(' ')}`,
-    );
+    const widths = [8, 8, 8, 9, baseline.length + 11, 8];
+    console.log(name.padEnd(30) + cells.map((cell, i) => cell.padStart(widths[i])).join(''));
   }
 }
 
-const megabytes = Number(values.mb);
-const runs = Number(values.runs);
-if (!(megabytes > 0) || !(runs >= 1)) {
-  console.error(USAGE);
-  process.exit(2);
+function report(name: string, path: string, threads: number): Contender {
+  const args = [COMMAND, 'report', path, '--format', 'json', '-o', join(values.dir, 'report.json')];
+  return { name, args, env: { WAITFALL_THREADS: String(threads) } };
 }
+
 const json = join(values.dir, `spans-${megabytes}.jsonl`);
 const proto = join(values.dir, `spans-${megabytes}.pb`);
 await generate(json, proto, megabytes);
+const duckdb = values.duckdb ? installDuckDb(join(values.dir, 'duckdb')) : null;
 
 const machine = `${cpus()[0].model.trim()}, ${availableParallelism()} threads, ${Math.round(totalmem() / 2 ** 30)} GiB`;
 console.log(
   `${machine}; Node ${process.version}; median of ${runs} cold runs; load ${loadavg()[0].toFixed(1)} at the start`,
 );
 
-const duck = isInstalled('@duckdb/node-api') ? ['DuckDB count', 'DuckDB self time'] : [];
+const reports = (path: string): Contender[] => [
+  report('full report, 1 thread', path, 1),
+  report('full report, 2 threads', path, 2),
+];
+const duck = (what: string, threads: number): Contender[] =>
+  duckdb === null
+    ? []
+    : [
+        {
+          ...subject('DuckDB', json, what, String(threads), duckdb),
+          name: `DuckDB ${what}, ${threads} threads`,
+        },
+      ];
+
 printTable(
   'OTLP JSON lines',
   json,
   'JSON.parse',
-  measureAll(['JSON.parse', 'read', 'read, slow path', 'report', ...duck], json, runs),
+  measureAll(
+    [
+      subject('JSON.parse', json),
+      subject('read, slow path', json),
+      subject('read, what a report needs', json),
+      subject('read, everything', json),
+      ...reports(json),
+      ...duck('count', 2),
+      ...duck('self time', 2),
+      ...duck('self time', 1),
+    ],
+    runs,
+  ),
 );
-printTable('OTLP protobuf', proto, 'protobufjs', measureAll(['protobufjs', 'read', 'report'], proto, runs));
-if (duck.length === 0) console.log('\nDuckDB is left out: @duckdb/node-api is not installed.');
-
-function isInstalled(name: string): boolean {
-  try {
-    createRequire(import.meta.url).resolve(name);
-    return true;
-  } catch {
-    return false;
-  }
+printTable(
+  'OTLP protobuf',
+  proto,
+  'protobufjs',
+  measureAll(
+    [
+      subject('protobufjs', proto),
+      subject('read, what a report needs', proto),
+      subject('read, everything', proto),
+      ...reports(proto),
+    ],
+    runs,
+  ),
+);
+if (duckdb === null) {
+  console.log(`\nDuckDB is left out: ${values.duckdb ? `npm could not install ${DUCKDB}` : 'not wanted'}.`);
 }

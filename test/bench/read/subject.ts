@@ -1,42 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { analyze, buildReport, readInputs } from '../../../analyzer/src/index.ts';
+import { join } from 'node:path';
+import { attributesRead } from '../../../analyzer/src/infer/attributes-read.ts';
+import { readInputs } from '../../../analyzer/src/read/index.ts';
 import { decodeProto } from '../../analyzer/read/proto-oracle.ts';
+import { QUERIES } from './duckdb.ts';
 
-/** One contender of the comparison, run alone in a fresh process: `node subject.ts NAME FILE`. */
-const SUBJECTS: Readonly<Record<string, (path: string) => Promise<number>>> = {
-  'JSON.parse': async (path) => {
-    const bytes = readFileSync(path);
-    let spans = 0;
-    for (let from = 0, to = bytes.indexOf(10); to >= 0; from = to + 1, to = bytes.indexOf(10, from)) {
-      const request = JSON.parse(bytes.toString('utf8', from, to));
-      for (const batch of request.resourceSpans)
-        for (const scope of batch.scopeSpans) spans += scope.spans.length;
-    }
-    return spans;
-  },
-  read: async (path) => (await readInputs([path])).table.length,
-  'read, slow path': async (path) => (await readInputs([path], { parser: 'slow' })).table.length,
-  report: async (path) => {
-    const input = await readInputs([path]);
-    buildReport(analyze(input, { toleranceNs: 1_000_000 }));
-    return input.table.length;
-  },
-  protobufjs: async (path) => {
-    const bytes = readFileSync(path);
-    let spans = 0;
-    for (let at = 0; at < bytes.length; ) {
-      const end = at + 4 + bytes.readUInt32BE(at);
-      const request = decodeProto('TracesData', bytes.subarray(at + 4, end)) as unknown as Request;
-      for (const batch of request.resourceSpans)
-        for (const scope of batch.scopeSpans) spans += scope.spans.length;
-      at = end;
-    }
-    return spans;
-  },
-  'DuckDB count': async (path) => Number(await duckDb(`SELECT count(*) FROM (${DUCK_SPANS(path)})`)),
-  'DuckDB self time': async (path) => Number(await duckDb(`SELECT count(*) FROM (${DUCK_SELF_TIME(path)})`)),
-};
+const keep = attributesRead(undefined, undefined);
 
 interface Request {
   readonly resourceSpans: readonly {
@@ -44,37 +14,62 @@ interface Request {
   }[];
 }
 
-function DUCK_SPANS(path: string): string {
-  const spans = `SELECT unnest(s.spans) AS span FROM (SELECT unnest(r.scopeSpans) AS s FROM (SELECT unnest(resourceSpans) AS r FROM lines))`;
-  return `WITH lines AS (SELECT * FROM read_json('${path}', format = 'newline_delimited', maximum_object_size = 67108864, columns = {resourceSpans: 'STRUCT(scopeSpans STRUCT(spans STRUCT(traceId VARCHAR, spanId VARCHAR, parentSpanId VARCHAR, name VARCHAR, startTimeUnixNano VARCHAR, endTimeUnixNano VARCHAR)[])[])[]'})) ${spans}`;
+/** The work of one contender, run alone in a fresh process: `node subject.ts NAME FILE …`. */
+const SUBJECTS: Readonly<Record<string, (path: string, ...more: string[]) => Promise<unknown>>> = {
+  'JSON.parse': async (path) => {
+    let spans = 0;
+    for (const line of records(path, (bytes, at) => bytes.indexOf(10, at) + 1, 0))
+      spans += countSpans(JSON.parse(line.toString('utf8')));
+    return spans;
+  },
+  protobufjs: async (path) => {
+    let spans = 0;
+    for (const record of records(path, (bytes, at) => at + 4 + bytes.readUInt32BE(at), 4))
+      spans += countSpans(decodeProto('TracesData', record.subarray(4)) as unknown as Request);
+    return spans;
+  },
+  'read, what a report needs': (path) => readInputs([path], { keep }),
+  'read, everything': (path) => readInputs([path]),
+  'read, slow path': (path) => readInputs([path], { keep, parser: 'slow' }),
+  DuckDB: async (path, what, threads, directory) => {
+    const { DuckDBInstance } = createRequire(join(directory, 'index.js'))('@duckdb/node-api');
+    const connection = await (await DuckDBInstance.create(':memory:', { threads })).connect();
+    return (await connection.runAndReadAll(QUERIES[what](path))).getRows();
+  },
+};
+
+function countSpans({ resourceSpans }: Request): number {
+  let spans = 0;
+  for (const batch of resourceSpans) for (const scope of batch.scopeSpans) spans += scope.spans.length;
+  return spans;
 }
 
-/** Weaker than what the analysis does: children are clipped to their parent, but may overlap each other. */
-function DUCK_SELF_TIME(path: string): string {
-  return `WITH spans AS (SELECT span.traceId AS t, span.spanId AS id, span.parentSpanId AS p, span.name AS name, span.startTimeUnixNano::BIGINT AS s, span.endTimeUnixNano::BIGINT AS e FROM (${DUCK_SPANS(path)})),
-    children AS (SELECT c.t, c.p AS id, sum(greatest(0, least(c.e, a.e) - greatest(c.s, a.s))) AS inside FROM spans c JOIN spans a ON a.t = c.t AND a.id = c.p GROUP BY ALL)
-    SELECT name, sum(e - s - coalesce(inside, 0)) FROM spans LEFT JOIN children USING (t, id) GROUP BY name`;
+const BLOCK_BYTES = 4 << 20;
+
+/** The records of a file, read block by block: a peak of memory is then the contender's, not that of the file. */
+function* records(
+  path: string,
+  endOf: (bytes: Buffer, at: number) => number,
+  least: number,
+): Generator<Buffer> {
+  const file = openSync(path, 'r');
+  let bytes = Buffer.alloc(0);
+  for (;;) {
+    const block = Buffer.allocUnsafe(BLOCK_BYTES);
+    const read = readSync(file, block, 0, BLOCK_BYTES, null);
+    if (read === 0) break;
+    bytes = Buffer.concat([bytes, block.subarray(0, read)]);
+    let at = 0;
+    while (at + least <= bytes.length) {
+      const end = endOf(bytes, at);
+      if (end <= at || end > bytes.length) break;
+      yield bytes.subarray(at, end);
+      at = end;
+    }
+    bytes = bytes.subarray(at);
+  }
+  closeSync(file);
 }
 
-/** Not a dependency: compared with where somebody has installed it. */
-async function duckDb(sql: string): Promise<unknown> {
-  const { DuckDBInstance } = createRequire(import.meta.url)('@duckdb/node-api');
-  const connection = await (await DuckDBInstance.create(':memory:', { threads: '2' })).connect();
-  const rows = await (await connection.runAndReadAll(sql)).getRows();
-  return rows[0][0];
-}
-
-const [name, path] = process.argv.slice(2);
-// What Node needs to start and to strip types is nobody's merit.
-const before = process.cpuUsage();
-const started = performance.now();
-const spans = await SUBJECTS[name](path);
-const { user, system } = process.cpuUsage(before);
-console.log(
-  JSON.stringify({
-    spans,
-    wallMs: performance.now() - started,
-    cpuMs: (user + system) / 1000,
-    peakMb: process.resourceUsage().maxRSS / 1024,
-  }),
-);
+const [name, path, ...more] = process.argv.slice(2);
+await SUBJECTS[name](path, ...more);
