@@ -46,7 +46,36 @@ export function capacityOf(queue: Queue, lane: Lane, keyed: boolean, timeline: T
     return { servers: null, byInstance, from: 'unknown', contradiction };
   }
   const servers = byInstance.reduce<number>((sum, c) => sum + (c ?? 0), 0);
-  return { servers, byInstance, from: inferred ? 'inferred' : 'stated', contradiction };
+  if (inferred) return { ...atLeastBusy(byInstance, servers, lane, timeline), contradiction };
+  return { servers, byInstance, from: 'stated', contradiction };
+}
+
+/**
+ * Fewer servers than were busy on average cannot be: of a sampled export only some holds are there to be counted at
+ * once, while their weighted time is that of all.
+ */
+function atLeastBusy(
+  byInstance: readonly (number | null)[],
+  servers: number,
+  lane: Lane,
+  timeline: Timeline,
+): Pick<Capacity, 'servers' | 'byInstance' | 'from'> {
+  const most = meanBusy(lane, timeline);
+  if (most <= OVERFULL * servers) return { servers, byInstance, from: 'inferred' };
+  const scale = Math.round(most) / servers;
+  return {
+    servers: Math.round(most),
+    byInstance: byInstance.map((c) => (c === null ? null : c * scale)),
+    from: 'inferred',
+  };
+}
+
+/** @returns servers busy on average in the window in which most were. */
+function meanBusy(lane: Lane, timeline: Timeline): number {
+  return Math.max(
+    0,
+    ...timeline.windows.map((window, w) => lane.busyNs[w] / (window.endNs - window.startNs)),
+  );
 }
 
 function lockCapacity(queue: Queue, lane: Lane, keyed: boolean, timeline: Timeline): Capacity {
@@ -65,9 +94,7 @@ function lockCapacity(queue: Queue, lane: Lane, keyed: boolean, timeline: Timeli
     };
   if (overfull && queue.holdsRebuilt) {
     // Rebuilt locks know no rows: as many as were ever held at once stand for the hot ones and their company.
-    const most = Math.max(
-      ...timeline.windows.map((window, w) => lane.busyNs[w] / (window.endNs - window.startNs)),
-    );
+    const most = meanBusy(lane, timeline);
     return { servers: most, byInstance: [most], from: 'inferred', contradiction: null };
   }
   if (overfull) {
