@@ -51,14 +51,35 @@ export const errors = {
       `${path}: holds no usable trace (waitfall report ${path} says why)`,
       EXIT.noTrace,
     ),
-  badFile: (path: string, expected: string) => new CliError('BAD_FILE', `${path}: ${expected}`),
-  noRoute: (route: string, routes: readonly string[]) =>
+  nothingToCheck: (inputs: readonly string[]) =>
     new CliError(
-      'NO_ROUTE',
-      `no request has the route '${route}'; the input has ${
-        routes.length === 0 ? 'none' : routes.slice(0, 8).join(', ')
-      }${routes.length > 8 ? ` and ${routes.length - 8} more` : ''}`,
+      'NO_TRACES',
+      `the input holds no usable trace (waitfall report ${inputs.join(' ')} says why)`,
+      EXIT.noTrace,
     ),
+  notStarted: (command: string, why: string) =>
+    new CliError('NOT_STARTED', `${command}: cannot be started: ${why}`),
+  nothingRecorded: () =>
+    new CliError(
+      'NOTHING_RECORDED',
+      'the service wrote no span: does it load @waitfall/instrumentation (node --import @waitfall/instrumentation/register), and did a request reach it?',
+      EXIT.noTrace,
+    ),
+  noProject: (folder: string) =>
+    new CliError(
+      'NO_PROJECT',
+      `${folder}: no package.json here; name the folder of a service (waitfall init FOLDER)`,
+    ),
+  nothingToWrite: () =>
+    new CliError(
+      'NOTHING_TO_WRITE',
+      'no script was added: the set-up belongs into your code, or nothing that starts the service was found',
+    ),
+  badFile: (path: string, expected: string) => new CliError('BAD_FILE', `${path}: ${expected}`),
+  noRoute: (route: string, routes: readonly string[], close: string | null) =>
+    new CliError('NO_ROUTE', `no request has the route '${route}'${instead(close, routes)}`),
+  noQueue: (option: string, queue: string, queues: readonly string[], close: string | null) =>
+    new CliError('NO_QUEUE', `${option}: no queue is called '${queue}'${instead(close, queues)}`),
   noTrace: (id: string, close: readonly string[]) =>
     new CliError(
       'NO_TRACE',
@@ -68,3 +89,14 @@ export const errors = {
       EXIT.noTrace,
     ),
 };
+
+/** Names listed in a message; nobody reads more. */
+const MOST_NAMES = 8;
+
+/** What to write instead of a name that is not there. */
+function instead(close: string | null, names: readonly string[]): string {
+  const rest = names.length - MOST_NAMES;
+  const listed = names.length === 0 ? 'none' : names.slice(0, MOST_NAMES).join(', ');
+  const list = `he input has ${listed}${rest > 0 ? ` and ${rest} more` : ''}`;
+  return close === null ? `; t${list}` : `; did you mean '${close}'? T${list}`;
+}

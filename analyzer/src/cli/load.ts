@@ -1,13 +1,24 @@
 import { existsSync } from 'node:fs';
 import type { Analysis, AnalyzeOptions } from '../infer/analysis.ts';
+import { parseChange } from '../infer/what-if.ts';
 import { startUnixNano } from '../model/span-table.ts';
 import { errors } from './errors.ts';
 import { analyzeOptions, type CommonFlags, rulesOf } from './options.ts';
 import { Progress } from './output.ts';
 import { planOf } from './plan.ts';
-import { suggest } from './suggest.ts';
+import { suggest, suggestName } from './suggest.ts';
 
-export const COMMANDS = ['report', 'trace', 'compare', 'size', 'help'] as const;
+export const COMMANDS = [
+  'report',
+  'trace',
+  'compare',
+  'size',
+  'check',
+  'doctor',
+  'init',
+  'completion',
+  'help',
+] as const;
 
 /** Reads and analyses the inputs of a command; `-` stands for standard input, which is also read when it is piped. */
 export async function load(inputs: readonly string[], flags: CommonFlags): Promise<Analysis> {
@@ -25,6 +36,7 @@ export async function load(inputs: readonly string[], flags: CommonFlags): Promi
     progress.say(`analysing ${input.table.length} spans`);
     const analysis = analyze(input, options);
     requireSelection(analysis, options);
+    requireQueues(analysis, options);
     return analysis;
   } finally {
     progress.clear();
@@ -42,6 +54,18 @@ function requireSelection(
   const text = (unixNano: bigint) => new Date(Number(unixNano / 1_000_000n)).toISOString();
   const [first, last] = [starts.reduce(earlier), starts.reduce((a, b) => (earlier(a, b) === a ? b : a))];
   throw errors.nothingSelected(text(first), text(last));
+}
+
+/** Refuses a change to a queue that the input does not have: a typing error must not read as "no effect". */
+function requireQueues({ forest, models }: Analysis, { whatIf = [] }: AnalyzeOptions): void {
+  if (forest.trees.length === 0) return;
+  const queues = models.map((model) => model.name);
+  for (const text of whatIf) {
+    const { resource } = parseChange(text);
+    if (!queues.includes(resource)) {
+      throw errors.noQueue('--what-if', resource, queues, suggestName(resource, queues));
+    }
+  }
 }
 
 function earlier(a: bigint, b: bigint): bigint {

@@ -12,6 +12,19 @@ export function suggest(word: string, candidates: readonly string[]): string | n
   return best;
 }
 
+/**
+ * As {@link suggest}, for names with parts (`pg-pool:signup`, `POST /signup`): where no name is close as a whole, the
+ * only one that contains the word.
+ */
+export function suggestName(word: string, candidates: readonly string[]): string | null {
+  const byLowerCase = new Map(candidates.map((name) => [name.toLowerCase(), name]));
+  const close = suggest(word, [...byLowerCase.keys()]);
+  if (close !== null) return byLowerCase.get(close) ?? null;
+  const containing =
+    word === '' ? [] : candidates.filter((name) => name.toLowerCase().includes(word.toLowerCase()));
+  return containing.length === 1 ? containing[0] : null;
+}
+
 /** Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment). */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];

@@ -5,6 +5,7 @@ import { EXIT, errors } from '../errors.ts';
 import { load } from '../load.ts';
 import { analyzeOptions, buildOptions, type CommonFlags, textStyle } from '../options.ts';
 import { write } from '../output.ts';
+import { suggestName } from '../suggest.ts';
 
 export const FORMATS = ['text', 'json', 'markdown', 'requests'] as const;
 
@@ -45,6 +46,10 @@ export function exitCode({ forest, input }: Analysis, { strict }: CommonFlags): 
   return strict && input.rejected.length > 0 ? EXIT.partial : EXIT.answered;
 }
 
-function requireRoute({ requests }: Analysis, wanted: string): void {
-  if (!requests.routes.some((route) => isRoute(route, wanted))) throw errors.noRoute(wanted, requests.routes);
+/** Refuses a route that no request has, naming those there are. */
+export function requireRoute({ requests }: Analysis, wanted: string): void {
+  if (!requests.routes.some((route) => isRoute(route, wanted))) {
+    const paths = requests.routes.map((route) => route.slice(route.indexOf(' ') + 1));
+    throw errors.noRoute(wanted, requests.routes, suggestName(wanted, [...requests.routes, ...paths]));
+  }
 }

@@ -1,0 +1,152 @@
+import { LIBRARIES } from './libraries.ts';
+import type { PackageManager, Project } from './project.ts';
+
+/** One step of a set-up: what it is for, and the lines to run or to write. */
+export interface Step {
+  readonly title: string;
+  readonly lines: readonly string[];
+}
+
+export interface SetUp {
+  readonly steps: readonly Step[];
+  /** What to know before relying on the result. */
+  readonly notes: readonly string[];
+  /** Command of the `start:waitfall` script; null where nothing is known to start. */
+  readonly script: string | null;
+}
+
+const REGISTER = '@waitfall/instrumentation/register';
+const INSTALL: Readonly<Record<PackageManager, string>> = {
+  npm: 'npm install',
+  pnpm: 'pnpm add',
+  yarn: 'yarn add',
+  bun: 'bun add',
+};
+
+/** Decides how a project is instrumented: beside a set-up it has, or on its own. */
+export function planSetUp(project: Project, platform: NodeJS.Platform = process.platform): SetUp {
+  const { telemetry, start } = project;
+  const steps: Step[] = [];
+  if (!telemetry.waitfall) {
+    const line = `${INSTALL[project.packageManager]} @waitfall/instrumentation @opentelemetry/api`;
+    steps.push({ title: 'Install', lines: [line] });
+  }
+  const missing = project.libraries.flatMap(({ name }) => {
+    const { by, how } = LIBRARIES[name];
+    return by === 'official' && how !== undefined ? [how] : [];
+  });
+  const script = telemetry.file === null ? startScript(project) : null;
+  if (telemetry.file !== null) {
+    steps.push({ title: `Add to the set-up in ${telemetry.file}`, lines: existingSetUp(project) });
+  } else if (script === null) {
+    const lines = [
+      withTraceFile(`node --import ${REGISTER} <file that starts the service>`, platform),
+    ].flat();
+    steps.push({ title: 'Start it with its spans in a file', lines });
+  } else {
+    steps.push({ title: 'Start it with its spans in a file', lines: withTraceFile(script, platform) });
+  }
+  steps.push({
+    title: 'Send it requests, then look',
+    lines: ['npx waitfall doctor traces.jsonl', 'npx waitfall traces.jsonl'],
+  });
+  const gate = admissionLine(project);
+  if (gate !== null) steps.push({ title: 'To bound what it takes in, and to see that queue', lines: gate });
+  return { steps, notes: notesOf(project, [...new Set(missing)], start?.entry ?? null), script };
+}
+
+/** Distributions come first: what they register, ours is added to. */
+function startScript({ start, telemetry }: Project): string | null {
+  if (start === null) return null;
+  const imports = [...telemetry.distributions.filter((name) => name.endsWith('auto-instrumentations-node'))]
+    .map((name) => `--import ${name}/register `)
+    .filter((flag) => !start.nodeFlags.includes(flag.trim().split(' ')[1]))
+    .join('');
+  if (start.entry !== null) {
+    const own = start.nodeFlags === '' ? '' : `${start.nodeFlags} `;
+    return `node ${own}${imports}--import ${REGISTER} ${start.entry}`;
+  }
+  return `NODE_OPTIONS="${imports}--import ${REGISTER}" ${start.command}`;
+}
+
+/** @returns lines that set WAITFALL_TRACE_FILE and run a command, as the platform's shell takes them. */
+function withTraceFile(command: string, platform: NodeJS.Platform): string[] {
+  if (platform !== 'win32') return [`WAITFALL_TRACE_FILE=traces.jsonl ${command}`];
+  const options = /^NODE_OPTIONS="([^"]*)" (.*)$/.exec(command);
+  return [
+    "$env:WAITFALL_TRACE_FILE = 'traces.jsonl'",
+    ...(options === null ? [command] : [`$env:NODE_OPTIONS = '${options[1]}'`, options[2]]),
+  ];
+}
+
+function existingSetUp({ modules, typescript }: Project): string[] {
+  const names = '{ WaitfallInstrumentation, WaitfallSpanProcessor }';
+  const load =
+    modules === 'ES modules' || typescript
+      ? `import ${names} from '@waitfall/instrumentation';`
+      : `const ${names} = require('@waitfall/instrumentation');`;
+  return [
+    load,
+    'instrumentations: [ …, new WaitfallInstrumentation() ]',
+    'spanProcessors: [ new WaitfallSpanProcessor(new BatchSpanProcessor(exporter)) ]   // around yours',
+  ];
+}
+
+function admissionLine({ libraries, modules, typescript }: Project): string[] | null {
+  const has = (name: string) => libraries.some((library) => library.name === name);
+  const [name, use] = has('fastify')
+    ? ['fastifyAdmission', "fastify.addHook('onRequest', fastifyAdmission({ maxConcurrent: 64 }));"]
+    : has('koa')
+      ? ['koaAdmission', 'app.use(koaAdmission({ maxConcurrent: 64 }));']
+      : has('express')
+        ? ['admission', 'app.use(admission({ maxConcurrent: 64 }));']
+        : [null, null];
+  if (name === null) return null;
+  const load =
+    modules === 'ES modules' || typescript
+      ? `import { ${name} } from '@waitfall/instrumentation';`
+      : `const { ${name} } = require('@waitfall/instrumentation');`;
+  return [load, use];
+}
+
+function notesOf(project: Project, missing: readonly string[], entry: string | null): string[] {
+  const { telemetry, bundler, start, wantedNode } = project;
+  const notes: string[] = [];
+  if (telemetry.agents.length > 0) {
+    notes.push(
+      `${telemetry.agents.join(', ')} patches the same libraries and keeps its spans: leave it out while you measure`,
+    );
+  }
+  if (telemetry.distributions.length > 0) {
+    notes.push(
+      `${telemetry.distributions.join(', ')} starts OpenTelemetry: ours is added to it, and spans go where it sends them; for a file, set its exporter to a collector that writes one, or leave it out while you measure`,
+    );
+  }
+  if (telemetry.file !== null) {
+    notes.push(
+      'spans go where that set-up sends them: a collector with collector-config/local.yaml writes files waitfall reads',
+    );
+  }
+  if (bundler !== null) {
+    notes.push(
+      `${bundler} builds it: what is inside a bundle cannot be patched, keep pg and express external`,
+    );
+  }
+  if (missing.length > 0)
+    notes.push(`to record more: ${INSTALL[project.packageManager]} ${missing.join(' ')}`);
+  if (start !== null && entry === null) {
+    notes.push(`'${start.command}' starts Node itself: NODE_OPTIONS reaches every Node process it starts`);
+  }
+  if (wantedNode !== null && tooOld(wantedNode)) {
+    notes.push(`it asks for Node ${wantedNode}; the instrumentation needs 20.19 or newer`);
+  }
+  if (project.packageManager === 'bun')
+    notes.push('the instrumentation is made for Node; Bun is not supported');
+  return notes;
+}
+
+/** @returns whether every version a range names is below Node 20; ranges it cannot read are taken for new enough. */
+function tooOld(range: string): boolean {
+  const majors = [...range.matchAll(/(?<![.\d])(\d+)(?:\.\d+|\.x)*/g)].map((match) => Number(match[1]));
+  return majors.length > 0 && !/>/.test(range) && majors.every((major) => major < 20);
+}
