@@ -2,6 +2,7 @@ import { RESOURCE_EVENT_LOOP, SEGMENTS, WAIT_SEGMENTS } from '@waitfall/instrume
 import { isWait } from '../classify/classify.ts';
 import type { Classes, ResourceKind } from '../classify/types.ts';
 import { KIND } from '../model/span.ts';
+import { compareSpanIds } from '../model/span-table.ts';
 import type { Partition } from '../partition/types.ts';
 import { type Forest, STATE } from '../tree/types.ts';
 import type { Activity } from './activity.ts';
@@ -9,7 +10,7 @@ import { addCall, addCallWait, type CallWaits, entryOf, insideSameCall } from '.
 import { noteCapacity, QueueIndex } from './queue-index.ts';
 import { kindOfSegment } from './queue-kind.ts';
 import type { Requests } from './requests-types.ts';
-import { attributeIds, numberOf, statesDownstream } from './span-attributes.ts';
+import { numberOf, queueAttributes } from './span-attributes.ts';
 import { collectHolds } from './stated-holds.ts';
 import { StatementReader } from './statement.ts';
 
@@ -24,7 +25,7 @@ export function collectActivity(
 ): { activity: Activity; index: QueueIndex } {
   const { table } = forest;
   const index = new QueueIndex();
-  const ids = attributeIds(table);
+  const attributes = queueAttributes(table);
   const activity: {
     -readonly [K in keyof Activity]: Activity[K];
   } = {
@@ -35,7 +36,7 @@ export function collectActivity(
     pauses: [],
     calls: [],
     operations: [],
-    stated: ids.segment >= 0,
+    stated: !attributes.segment.isAbsent,
     brokenHolds: 0,
   };
   const requestOfTree = new Int32Array(forest.trees.length).fill(-1);
@@ -77,9 +78,9 @@ export function collectActivity(
           classes.resource[row] >= 0 ? classes.resources[classes.resource[row]] : defaultName(kind);
         const queue = index.of(kind, name, service);
         const at = index.instance(queue, instance);
-        const inUse = numberOf(table, row, ids.inUse);
-        const depth = numberOf(table, row, ids.depth);
-        noteCapacity(queue, at, numberOf(table, row, ids.capacity), inUse, depth);
+        const inUse = numberOf(attributes.inUse, row);
+        const depth = numberOf(attributes.depth, row);
+        noteCapacity(queue, at, numberOf(attributes.capacity, row), inUse, depth);
         activity.waits.push({
           queue: queue.index,
           instance: at,
@@ -104,7 +105,7 @@ export function collectActivity(
       } else if (segment === 'downstream' && classes.resource[row] >= 0) {
         if (
           table.kind[row] === KIND.client ||
-          (table.kind[row] === KIND.internal && statesDownstream(table, row, ids.segment))
+          (table.kind[row] === KIND.internal && attributes.segment.text(row) === 'downstream')
         ) {
           if (!insideSameCall(forest, classes, row)) calls.push(row);
         } else {
@@ -134,7 +135,7 @@ export function collectActivity(
       });
     }
   }
-  collectHolds(activity, index, forest, classes, requests, requestOfTree, ids);
+  collectHolds(activity, index, forest, classes, requests, requestOfTree, attributes);
   return { activity, index };
 }
 
@@ -150,6 +151,9 @@ export function detachedRows(forest: Forest): ReadonlyMap<number, readonly numbe
     if (list) list.push(row);
     else rows.set(forest.treeOf[row], [row]);
   }
+  // Whatever order the input had.
+  const { start, table } = forest;
+  for (const list of rows.values()) list.sort((a, b) => start[a] - start[b] || compareSpanIds(table, a, b));
   return rows;
 }
 

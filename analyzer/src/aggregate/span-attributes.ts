@@ -5,38 +5,40 @@ import {
   ATTR_RESOURCE_QUEUE_DEPTH,
   ATTR_SEGMENT,
 } from '@waitfall/instrumentation/conventions';
-import { attributeById, attributeKey, type SpanTable } from '../model/span-table.ts';
+import { AttributeReader } from '../model/attribute-reader.ts';
+import type { SpanTable } from '../model/span-table.ts';
 
-/** Ids of the keys that say something about a queue; -1 where no span has the key. */
-export type AttributeIds = ReturnType<typeof attributeIds>;
+/** Readers of what spans say about a queue. */
+export interface QueueAttributes {
+  readonly segment: AttributeReader;
+  readonly capacity: AttributeReader;
+  readonly inUse: AttributeReader;
+  readonly depth: AttributeReader;
+  readonly key: AttributeReader;
+}
 
-export function attributeIds(table: SpanTable) {
-  const find = (key: string) => attributeKey(table, key);
+export function queueAttributes(table: SpanTable): QueueAttributes {
   return {
-    segment: find(ATTR_SEGMENT),
-    capacity: find(ATTR_RESOURCE_CAPACITY),
-    inUse: find(ATTR_RESOURCE_IN_USE),
-    depth: find(ATTR_RESOURCE_QUEUE_DEPTH),
-    key: find(ATTR_LOCK_KEY),
+    segment: new AttributeReader(table, ATTR_SEGMENT),
+    capacity: new AttributeReader(table, ATTR_RESOURCE_CAPACITY),
+    inUse: new AttributeReader(table, ATTR_RESOURCE_IN_USE),
+    depth: new AttributeReader(table, ATTR_RESOURCE_QUEUE_DEPTH),
+    key: new AttributeReader(table, ATTR_LOCK_KEY),
   };
 }
 
-export function statesDownstream(table: SpanTable, row: number, segmentId: number): boolean {
-  return segmentId >= 0 && attributeById(table, row, segmentId) === 'downstream';
-}
-
-export function numberOf(table: SpanTable, row: number, keyId: number): number | null {
-  if (keyId < 0) return null;
-  const value = attributeById(table, row, keyId);
+/** @returns a number, whichever of its spellings the input has; null where there is none. */
+export function numberOf(reader: AttributeReader, row: number): number | null {
+  const value = reader.value(row);
   if (typeof value === 'number') return Number.isFinite(value) ? value : null;
   if (typeof value === 'bigint') return Number(value);
   if (typeof value === 'string' && /^\d+$/.test(value)) return Number(value);
   return null;
 }
 
-export function textOf(table: SpanTable, row: number, keyId: number): string | null {
-  if (keyId < 0) return null;
-  const value = attributeById(table, row, keyId);
+/** @returns a value as text; null where there is none. */
+export function textOf(reader: AttributeReader, row: number): string | null {
+  const value = reader.value(row);
   if (value === undefined || value === null || value === '') return null;
   return String(value);
 }

@@ -7,7 +7,7 @@ import type { Hold } from './activity.ts';
 import { noteCapacity, type QueueIndex } from './queue-index.ts';
 import { kindOfSegment } from './queue-kind.ts';
 import type { Requests } from './requests-types.ts';
-import { type AttributeIds, numberOf, textOf } from './span-attributes.ts';
+import { numberOf, type QueueAttributes, textOf } from './span-attributes.ts';
 
 /** A hold that outlives its parent by less is a clock effect (JS clocks floor to whole ms). */
 const COVER_TOLERANCE_NS = 1e6;
@@ -20,7 +20,7 @@ export function collectHolds(
   classes: Classes,
   requests: Requests,
   requestOfTree: Int32Array,
-  ids: AttributeIds,
+  attributes: QueueAttributes,
 ): void {
   const { table } = forest;
   const known = new Map<string, ResourceKind>();
@@ -36,7 +36,7 @@ export function collectHolds(
     const { service, instance } = table.resources[table.resource[row]];
     const queue = index.of(kind, hold.resource, service);
     const at = index.instance(queue, instance);
-    noteCapacity(queue, at, numberOf(table, row, ids.capacity), null, null);
+    noteCapacity(queue, at, numberOf(attributes.capacity, row), null, null);
     const originNs = requests.startNs[request];
     activity.holds.push({
       queue: queue.index,
@@ -46,7 +46,7 @@ export function collectHolds(
       host: hostOf(forest, hold.ownerRow, forest.trees[hold.tree].root, hold.end),
       startNs: originNs + hold.start,
       endNs: originNs + Math.max(hold.start, hold.end),
-      key: textOf(table, row, ids.key),
+      key: textOf(attributes.key, row),
     });
   }
 }

@@ -6,8 +6,9 @@ import {
   SEGMENTS,
   WAIT_SEGMENTS,
 } from '@waitfall/instrumentation/conventions';
+import { AttributeReader } from '../model/attribute-reader.ts';
 import { KIND, STATUS } from '../model/span.ts';
-import { attributeById, attributeKey, type SpanTable } from '../model/span-table.ts';
+import type { SpanTable } from '../model/span-table.ts';
 import { type Forest, STATE } from '../tree/types.ts';
 import { destinationReader, KNOWN_NAMES, type KnownName, peerReader } from './known-names.ts';
 import type { Rules } from './rules.ts';
@@ -71,28 +72,29 @@ export function classify(table: SpanTable, forest: Forest, rules?: Rules): Class
     forest,
     (row) => {
       const name = known.get(table.name[row]);
-      return name === undefined || stated(row).segment >= 0 ? -1 : segmentIndex(name.segment);
+      return name === undefined || stated.segment(row) >= 0 ? -1 : segmentIndex(name.segment);
     },
     (row) => {
-      const { segment } = stated(row);
+      const segment = stated.segment(row);
       return isWait(segment) ? segment : -1;
     },
   );
   for (let row = 0; row < table.length; row++) {
     if (forest.state[row] === STATE.dropped) continue;
-    const own = stated(row);
+    const segment = stated.segment(row);
+    const resource = stated.resource(row, segment);
     if (forest.state[row] === STATE.hold) {
-      set(row, segmentIndex('unaccounted'), own.resource);
-    } else if (own.segment >= 0) {
-      set(row, own.segment, own.resource);
+      set(row, segmentIndex('unaccounted'), resource);
+    } else if (segment >= 0) {
+      set(row, segment, resource);
     } else {
       classes.inferred[row] = 1;
       const rule = ruled?.(row);
       const name = rule === undefined ? known.get(table.name[row]) : undefined;
-      if (rule !== undefined) set(row, segmentIndex(rule.segment), rule.resource || own.resource);
+      if (rule !== undefined) set(row, segmentIndex(rule.segment), rule.resource || resource);
       else if (superseded.has(row)) set(row, segmentIndex('unaccounted'), '');
       else if (name !== undefined) set(row, segmentIndex(name.segment), name.resource(peer(row)));
-      else byKind(row, own.resource);
+      else byKind(row, resource);
     }
     if (isWait(classes.segment[row])) classes.waitOutcome[row] = outcome(row);
   }
@@ -119,18 +121,33 @@ export function classify(table: SpanTable, forest: Forest, rules?: Rules): Class
 }
 
 /** Reads `waitfall.segment` (-1: none that can own time) and `waitfall.resource` (else from `wait_for <resource>`). */
-function statedReader(table: SpanTable): (row: number) => { segment: number; resource: string } {
-  const segmentKey = attributeKey(table, ATTR_SEGMENT);
-  const resourceKey = attributeKey(table, ATTR_RESOURCE);
-  return (row) => {
-    const value = segmentKey < 0 ? undefined : attributeById(table, row, segmentKey);
-    const segment = typeof value === 'string' ? (INDEX.get(value) ?? -1) : -1;
-    const resource = resourceKey < 0 ? undefined : attributeById(table, row, resourceKey);
-    if (typeof resource === 'string' && resource !== '') return { segment, resource };
-    const name = table.strings.text(table.name[row]);
-    const named = segment >= 0 && segment < WAITS && name.startsWith('wait_for ') ? name.slice(9).trim() : '';
-    return { segment, resource: named };
+function statedReader(table: SpanTable): {
+  segment: (row: number) => number;
+  resource: (row: number, segment: number) => string;
+} {
+  const segments = new AttributeReader(table, ATTR_SEGMENT);
+  const resources = new AttributeReader(table, ATTR_RESOURCE);
+  /** By string id. */
+  const known = new Map<number, number>();
+  return {
+    segment(row) {
+      const id = segments.textId(row);
+      if (id < 0) return -1;
+      let segment = known.get(id);
+      if (segment === undefined) known.set(id, (segment = INDEX.get(table.strings.text(id)) ?? -1));
+      return segment;
+    },
+    resource(row, segment) {
+      const resource = resources.text(row);
+      if (resource !== '') return resource;
+      const name = table.strings.text(table.name[row]);
+      return isStatedWait(segment) && name.startsWith('wait_for ') ? name.slice(9).trim() : '';
+    },
   };
+}
+
+function isStatedWait(segment: number): boolean {
+  return segment >= 0 && isWait(segment);
 }
 
 /** KNOWN_NAMES by string id of this table. */
@@ -158,14 +175,13 @@ function clientsWithServer({ table, order, parent }: Forest): Uint8Array {
  * error or status message says so, else was aborted.
  */
 function outcomeReader(table: SpanTable): (row: number) => number {
-  const outcomeKey = attributeKey(table, ATTR_OUTCOME);
-  const errorKey = attributeKey(table, 'error.type');
-  const at = (row: number, key: number) => (key < 0 ? undefined : attributeById(table, row, key));
+  const outcomes = new AttributeReader(table, ATTR_OUTCOME);
+  const errors = new AttributeReader(table, 'error.type');
   return (row) => {
-    const stated = (OUTCOMES as readonly unknown[]).indexOf(at(row, outcomeKey));
+    const stated = (OUTCOMES as readonly unknown[]).indexOf(outcomes.value(row));
     if (stated >= 0) return stated + 1;
     if (table.status[row] !== STATUS.error) return 0;
-    const why = `${at(row, errorKey) ?? ''} ${table.strings.text(table.statusMessage[row])}`;
+    const why = `${errors.value(row) ?? ''} ${table.strings.text(table.statusMessage[row])}`;
     return OUTCOMES.indexOf(/time.?out|timed out/i.test(why) ? 'timeout' : 'aborted') + 1;
   };
 }

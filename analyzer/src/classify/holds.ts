@@ -1,6 +1,7 @@
 import { ATTR_HOLD_DURATION_NS, ATTR_RESOURCE, HOLD_SEGMENT } from '@waitfall/instrumentation/conventions';
+import { AttributeReader } from '../model/attribute-reader.ts';
 import type { AttributeValue } from '../model/attributes.ts';
-import { attributeById, attributeKey, type SpanTable, startUnixNano } from '../model/span-table.ts';
+import { type SpanTable, startUnixNano } from '../model/span-table.ts';
 import { type Forest, STATE } from '../tree/types.ts';
 import type { Classes } from './types.ts';
 
@@ -31,12 +32,12 @@ const LONGEST_NS = Number.MAX_SAFE_INTEGER;
  */
 export function holdsOf(table: SpanTable, forest: Forest, classes: Classes): Hold[] {
   const holds: Hold[] = [];
-  const key = attributeKey(table, ATTR_HOLD_DURATION_NS);
-  if (key >= 0) {
+  const durations = new AttributeReader(table, ATTR_HOLD_DURATION_NS);
+  if (!durations.isAbsent) {
     for (let row = 0; row < table.length; row++) {
       const state = forest.state[row];
-      if (state !== STATE.inTree && state !== STATE.detached) continue;
-      const duration = nanoseconds(attributeById(table, row, key));
+      if (!durations.has(row) || (state !== STATE.inTree && state !== STATE.detached)) continue;
+      const duration = nanoseconds(durations.value(row));
       if (duration === null || duration < 0 || duration > LONGEST_NS || classes.resource[row] < 0) continue;
       const start = forest.recordedEnd[row];
       holds.push({
@@ -51,15 +52,14 @@ export function holdsOf(table: SpanTable, forest: Forest, classes: Classes): Hol
       });
     }
   }
-  const resourceKey = attributeKey(table, ATTR_RESOURCE);
+  const resources = new AttributeReader(table, ATTR_RESOURCE);
   for (const { row, owner } of forest.holds) {
-    const resource = resourceKey < 0 ? undefined : attributeById(table, row, resourceKey);
     holds.push({
       waitRow: -1,
       holdRow: row,
       ownerRow: owner,
       tree: forest.treeOf[row],
-      resource: typeof resource === 'string' && resource !== '' ? resource : nameOfHold(table, row),
+      resource: resources.text(row) || nameOfHold(table, row),
       start: forest.start[row],
       end: forest.recordedEnd[row],
       startUnixNano: epochOf(forest, row, forest.start[row]),

@@ -1,4 +1,7 @@
-import { attributeById, attributeKey, type SpanTable } from '../model/span-table.ts';
+import { AttributeReader } from '../model/attribute-reader.ts';
+import type { AttributeValue } from '../model/attributes.ts';
+import { PairIds } from '../model/pair-ids.ts';
+import type { SpanTable } from '../model/span-table.ts';
 import type { SegmentName } from './types.ts';
 
 /** What a span name from somebody else's instrumentation is known to mean. */
@@ -59,35 +62,57 @@ export const PEER_ATTRIBUTES: readonly string[] = [
 
 /** @returns a reader of the other side of a call. */
 export function peerReader(table: SpanTable): (row: number) => Peer {
-  const find = (key: string | null): number => (key === null ? -1 : attributeKey(table, key));
-  const peers = PEERS.map(([name, port]) => ({ name: find(name), port: find(port) }));
-  const used = peers.filter(({ name }) => name >= 0);
-  const databases = DATABASES.map(find);
-  const at = (row: number, key: number): string => {
-    const value = key < 0 ? undefined : attributeById(table, row, key);
-    if (typeof value === 'number' || typeof value === 'bigint') return String(value);
-    return typeof value === 'string' ? value : '';
+  const present = (key: string): AttributeReader | null => {
+    const reader = new AttributeReader(table, key);
+    return reader.isAbsent ? null : reader;
+  };
+  const peers = PEERS.flatMap(([nameKey, portKey]) => {
+    const name = present(nameKey);
+    return name === null ? [] : [{ name, port: portKey === null ? null : present(portKey) }];
+  });
+  const databases = DATABASES.map(present).filter((reader) => reader !== null);
+  const pairs = new PairIds();
+  const addresses: string[] = [];
+  const addressOf = (name: AttributeReader, port: AttributeReader | null, row: number): string => {
+    const text = textOf(name.value(row));
+    const number = port?.value(row);
+    // A port of 0 stands for none here; ports are far below the limit of a pair.
+    const isUsual = number === undefined || (typeof number === 'number' && number > 0 && number < 65_536);
+    if (!isUsual || name.textId(row) < 0) return joined(text, textOf(number));
+    const id = pairs.of(name.textId(row), number ?? 0);
+    return (addresses[id] ??= joined(text, textOf(number)));
   };
   return (row) => {
     let address = '';
-    for (const { name, port } of used) {
-      address = at(row, name);
-      if (address === '') continue;
-      const atPort = at(row, port);
-      if (atPort !== '') address = `${bracketed(address)}:${atPort}`;
-      break;
+    for (const { name, port } of peers) {
+      if (!name.has(row)) continue;
+      address = addressOf(name, port, row);
+      if (address !== '') break;
     }
-    return { address, database: at(row, databases[0]) || at(row, databases[1]) };
+    let database = '';
+    for (const reader of databases) database ||= textOf(reader.value(row));
+    return { address, database };
   };
+}
+
+function joined(name: string, port: string): string {
+  return name === '' || port === '' ? name : `${bracketed(name)}:${port}`;
+}
+
+function textOf(value: AttributeValue | undefined): string {
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+  return typeof value === 'string' ? value : '';
 }
 
 /** @returns a reader of the destination a PRODUCER or CONSUMER span names; empty when it names none. */
 export function destinationReader(table: SpanTable): (row: number) => string {
-  const keys = DESTINATIONS.map((key) => attributeKey(table, key)).filter((id) => id >= 0);
+  const readers = DESTINATIONS.map((key) => new AttributeReader(table, key)).filter(
+    (reader) => !reader.isAbsent,
+  );
   return (row) => {
-    for (const key of keys) {
-      const value = attributeById(table, row, key);
-      if (typeof value === 'string' && value !== '') return value;
+    for (const reader of readers) {
+      const text = reader.text(row);
+      if (text !== '') return text;
     }
     return '';
   };
