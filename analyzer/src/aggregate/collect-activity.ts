@@ -143,7 +143,7 @@ export function collectActivity(
  * Rows by tree that ended after everything that could have waited for them: they own no time of the request, yet they
  * used pools, locks and servers on its behalf.
  */
-export function detachedRows(forest: Forest): ReadonlyMap<number, readonly number[]> {
+function detachedRows(forest: Forest): ReadonlyMap<number, readonly number[]> {
   const rows = new Map<number, number[]>();
   for (let row = 0; row < forest.state.length; row++) {
     if (forest.state[row] !== STATE.detached || forest.treeOf[row] < 0) continue;

@@ -10,7 +10,6 @@ import { KIND } from '../model/span.ts';
 import type { Piece } from '../partition/types.ts';
 import type { Forest } from '../tree/types.ts';
 import type { Activity, Hold, Queue } from './activity.ts';
-import { detachedRows } from './collect-activity.ts';
 import type { Baselines } from './opaque.ts';
 import { Children } from './pieces.ts';
 import type { QueueIndex } from './queue-index.ts';
@@ -53,14 +52,12 @@ export function addHoldContents(
     else byRequest.set(hold.request, [hold]);
   }
   const windows = series[0]?.holds.length ?? 0;
-  const detached = detachedRows(forest);
+  const children = new Children(forest);
   const statements = new StatementReader(forest.table);
   for (const [request, holds] of byRequest) {
     const w = requests.window[request];
     if (w < 0) continue;
     const weight = requests.weight[request];
-    const tree = requests.tree[request];
-    const children = new Children(forest, forest.trees[tree], detached.get(tree));
     addTogether(holds, w, weight, windows, series);
     const cache = new Map<number, Labelled[]>();
     for (const hold of holds) {

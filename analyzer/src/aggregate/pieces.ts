@@ -1,33 +1,49 @@
-import { compareSpanIds } from '../model/span-table.ts';
 import type { Piece } from '../partition/types.ts';
-import { type Forest, STATE, type Tree } from '../tree/types.ts';
+import { compareIds } from '../tree/shared-pair.ts';
+import { sortSlice } from '../tree/sort-slice.ts';
+import { type Forest, STATE } from '../tree/types.ts';
 
-/** Children of the rows of one tree. */
+/** Children of every row of a forest, and what each span's interval is made of. */
 export class Children {
   readonly #forest: Forest;
-  readonly #first = new Map<number, number[]>();
+  /** Children of row r: rows[offset[r]] .. rows[offset[r + 1]]. */
+  readonly #offset: Int32Array;
+  readonly #rows: Int32Array;
+  /** Intervals clipped to those of the ancestors, up to the host asked for last. */
+  readonly #clipStart: Float64Array;
+  readonly #clipEnd: Float64Array;
+  readonly #bestFirst: (a: number, b: number) => number;
+  /** Stretches still to be cut up, the earliest on top: a row and its gate, or ~row where nobody else owns part of it. */
+  #row = new Int32Array(64);
+  #start = new Float64Array(64);
+  #end = new Float64Array(64);
+  #depth = 0;
 
-  constructor(forest: Forest, tree: Tree, detached: readonly number[] = NONE) {
+  /** A detached subtree keeps its own inner order, but no longer hangs under the span it outlived. */
+  constructor(forest: Forest) {
+    const { order, parent, state, table } = forest;
+    const rows = table.length;
+    const hangs = (row: number): boolean =>
+      parent[row] >= 0 &&
+      (state[row] === STATE.inTree ||
+        (state[row] === STATE.detached && state[parent[row]] === STATE.detached));
+    const offset = new Int32Array(rows + 1);
+    for (let row = 0; row < rows; row++) if (hangs(row)) offset[parent[row] + 1]++;
+    for (let row = 0; row < rows; row++) offset[row + 1] += offset[row];
+    this.#rows = new Int32Array(offset[rows]);
+    const at = offset.slice(0, rows);
+    for (const row of order) if (parent[row] >= 0) this.#rows[at[parent[row]]++] = row;
+    for (let row = 0; row < rows; row++) {
+      if (state[row] === STATE.detached && hangs(row)) this.#rows[at[parent[row]]++] = row;
+    }
     this.#forest = forest;
-    for (let i = tree.first + 1; i < tree.first + tree.count; i++) {
-      const row = forest.order[i];
-      const parent = forest.parent[row];
-      const list = this.#first.get(parent);
-      if (list) list.push(row);
-      else this.#first.set(parent, [row]);
-    }
-    // A detached subtree keeps its own inner order, but no longer hangs under the span it outlived.
-    for (const row of detached) {
-      const parent = forest.parent[row];
-      if (parent < 0 || forest.state[parent] !== STATE.detached) continue;
-      const list = this.#first.get(parent);
-      if (list) list.push(row);
-      else this.#first.set(parent, [row]);
-    }
-  }
-
-  of(row: number): readonly number[] {
-    return this.#first.get(row) ?? NONE;
+    this.#offset = offset;
+    this.#clipStart = new Float64Array(rows);
+    this.#clipEnd = new Float64Array(rows);
+    this.#bestFirst = (a, b) =>
+      this.#clipEnd[b] - this.#clipEnd[a] ||
+      this.#clipStart[b] - this.#clipStart[a] ||
+      compareIds(table, a, b);
   }
 
   /**
@@ -37,57 +53,62 @@ export class Children {
    */
   piecesUnder(host: number): Piece[] {
     const { start, end } = this.#forest;
-    const out: Piece[] = [];
-    const stack: Gate[] = [
-      { row: host, start: start[host], end: end[host], clipStart: start[host], clipEnd: end[host] },
-    ];
-    while (stack.length > 0) {
-      const gate = stack.pop()!;
-      const inner = this.#gates(gate);
-      let at = gate.start;
-      for (const child of inner) {
-        if (child.start > at) out.push({ row: gate.row, start: at, end: child.start });
-        at = child.end;
-        stack.push(child);
-      }
-      if (gate.end > at) out.push({ row: gate.row, start: at, end: gate.end });
+    this.#clipStart[host] = start[host];
+    this.#clipEnd[host] = end[host];
+    const pieces: Piece[] = [];
+    this.#depth = 0;
+    this.#push(host, start[host], end[host]);
+    while (this.#depth > 0) {
+      const top = --this.#depth;
+      const row = this.#row[top];
+      if (row < 0) pieces.push({ row: ~row, start: this.#start[top], end: this.#end[top] });
+      else this.#cut(row, this.#start[top], this.#end[top]);
     }
-    return out.sort((a, b) => a.start - b.start);
+    return pieces;
   }
 
-  /** Gates of the children that own part of their parent's gate, in order of time. */
-  #gates(parent: Gate): Gate[] {
-    const { start, end, table } = this.#forest;
-    const ranked = this.of(parent.row)
-      .map((row) => ({
-        row,
-        clipStart: Math.max(start[row], parent.clipStart),
-        clipEnd: Math.min(end[row], parent.clipEnd),
-      }))
-      .filter((child) => child.clipEnd > child.clipStart)
-      .sort(
-        (a, b) => b.clipEnd - a.clipEnd || b.clipStart - a.clipStart || compareSpanIds(table, a.row, b.row),
-      );
-    const gates: Gate[] = [];
+  /** Puts the gates of the children, and what is left of the parent's between them, on the stack: the last one first. */
+  #cut(parent: number, start: number, end: number): void {
+    const forest = this.#forest;
+    const from = this.#offset[parent];
+    const to = this.#offset[parent + 1];
+    for (let i = from; i < to; i++) {
+      const child = this.#rows[i];
+      this.#clipStart[child] = Math.max(forest.start[child], this.#clipStart[parent]);
+      this.#clipEnd[child] = Math.min(forest.end[child], this.#clipEnd[parent]);
+    }
+    if (to - from > 1) sortSlice(this.#rows, from, to, this.#bestFirst);
     let cap = Number.POSITIVE_INFINITY;
-    for (const child of ranked) {
-      const from = Math.max(child.clipStart, parent.start);
-      const to = Math.min(child.clipEnd, cap, parent.end);
-      if (to > from) gates.push({ ...child, start: from, end: to });
-      cap = Math.min(cap, child.clipStart);
+    let next = end;
+    for (let i = from; i < to; i++) {
+      const child = this.#rows[i];
+      if (this.#clipEnd[child] <= this.#clipStart[child]) continue;
+      const gateStart = Math.max(this.#clipStart[child], start);
+      const gateEnd = Math.min(this.#clipEnd[child], cap, end);
+      cap = Math.min(cap, this.#clipStart[child]);
+      if (gateEnd <= gateStart) continue;
+      if (next > gateEnd) this.#push(~parent, gateEnd, next);
+      this.#push(child, gateStart, gateEnd);
+      next = gateStart;
     }
-    return gates.reverse();
+    if (next > start) this.#push(~parent, start, next);
+  }
+
+  #push(row: number, start: number, end: number): void {
+    const at = this.#depth++;
+    if (at === this.#row.length) this.#grow();
+    this.#row[at] = row;
+    this.#start[at] = start;
+    this.#end[at] = end;
+  }
+
+  #grow(): void {
+    const [row, start, end] = [this.#row, this.#start, this.#end];
+    this.#row = new Int32Array(row.length * 2);
+    this.#row.set(row);
+    this.#start = new Float64Array(start.length * 2);
+    this.#start.set(start);
+    this.#end = new Float64Array(end.length * 2);
+    this.#end.set(end);
   }
 }
-
-interface Gate {
-  readonly row: number;
-  /** The stretch handed to this span. */
-  readonly start: number;
-  readonly end: number;
-  /** Its own interval, clipped to its ancestors'. */
-  readonly clipStart: number;
-  readonly clipEnd: number;
-}
-
-const NONE: readonly number[] = [];

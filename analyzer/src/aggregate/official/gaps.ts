@@ -116,13 +116,14 @@ export function rebuildGaps(
 function collectGaps(forest: Forest, classes: Classes, requests: Requests): Gap[][] {
   const unaccounted = SEGMENTS.indexOf('unaccounted');
   const { table } = forest;
+  const children = new Children(forest);
   return Array.from({ length: requests.count }, (_, i) => {
     const tree = forest.trees[requests.tree[i]];
     const own = table.resources[table.resource[tree.root]].service;
     let before = 'start';
     const ordinals = new Map<string, number>();
     const out: Gap[] = [];
-    for (const piece of new Children(forest, tree).piecesUnder(tree.root)) {
+    for (const piece of children.piecesUnder(tree.root)) {
       const { row } = piece;
       if (classes.segment[row] !== unaccounted || table.resources[table.resource[row]].service !== own) {
         before = table.strings.text(table.name[row]);
