@@ -53,6 +53,15 @@ export function buildModels(
   return { models, frame: frame() };
 }
 
+/**
+ * Share of a queue's arrivals that it served. Demand is what every request would take: those a queue turned away count
+ * as the others, else its capacity would seem to grow with its losses. A request served at a further try was not lost.
+ */
+function servedShare({ holds, rejected, timedOut }: Series, w: number, requests: number): number {
+  const lost = Math.min(rejected[w] + timedOut[w], Math.max(0, requests - holds[w]));
+  return lost > 0 && holds[w] > 0 ? holds[w] / (holds[w] + lost) : 1;
+}
+
 function modelOf(own: Series, frame: Frame, baselines: Baselines): QueueModel {
   const { timeline, rising, lows, pre } = frame;
   const { windows } = timeline;
@@ -60,7 +69,7 @@ function modelOf(own: Series, frame: Frame, baselines: Baselines): QueueModel {
   const hotKey = own.keys[0] ?? null;
   const lane: Lane = hotKey?.lane ?? own;
   const capacity = capacityOf(queue, lane, hotKey !== null, timeline);
-  const requests = (w: number) => windows[w].requests;
+  const requests = (w: number) => windows[w].requests * servedShare(own, w, windows[w].requests);
   const pauses = queue.kind === 'eventloop' ? own.pauseNs : null;
   const demand = demandOver(lane, pauses, pre, requests);
   const meanWaitNs = windows.map((_, w) => perArrival(own, own.waitNs, w));

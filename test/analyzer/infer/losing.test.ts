@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { analyze } from '../../../analyzer/src/infer/analysis.ts';
+import { buildReport } from '../../../analyzer/src/report/build.ts';
+import { EPOCH_NS, Export } from './service.ts';
+
+/** Numbers that look random and are the same in every run (Lehmer). */
+function randomNumbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 48271) % 2147483647;
+    return state / 2147483647;
+  };
+}
+
+const SLOTS = 5;
+const HOLD_MS = 40;
+/** What the slots can serve a second. */
+const CAPACITY = (SLOTS * 1000) / HOLD_MS;
+
+test('slots that turn requests away saturate at slots / hold, however many they turn away', () => {
+  const random = randomNumbers(7);
+  const out = new Export();
+  const stepMs = 8000;
+  const rates = [0.3, 0.5, 0.7, 0.9, 1.1, 1.3].map((share) => share * CAPACITY);
+  const busyUntil = new Array<number>(SLOTS).fill(0);
+  let refused = 0;
+  let at = 0;
+  for (const [i, rate] of rates.entries()) {
+    for (
+      at = Math.max(at, i * stepMs);
+      at < (i + 1) * stepMs;
+      at += (-Math.log(1 - random()) * 1000) / rate
+    ) {
+      const slot = busyUntil.findIndex((until) => until <= at);
+      if (slot < 0) {
+        refused++;
+        out
+          .request(at, at + 0.2, { status: 503, failed: true })
+          .wait('admission_wait', 'http.server', at, at, { capacity: SLOTS, outcome: 'rejected' });
+        continue;
+      }
+      busyUntil[slot] = at + HOLD_MS;
+      out
+        .request(at, at + HOLD_MS)
+        .wait('admission_wait', 'http.server', at, at, { capacity: SLOTS, heldMs: HOLD_MS });
+    }
+  }
+  assert.ok(refused > 500, `${refused} refused`);
+  const input = out
+    .plan({
+      steps: rates.map((arrivalsPerSecond, i) => ({
+        startUnixNano: `${EPOCH_NS + BigInt(i * stepMs) * 1_000_000n}`,
+        endUnixNano: `${EPOCH_NS + BigInt((i + 1) * stepMs) * 1_000_000n}`,
+        arrivalsPerSecond,
+      })),
+    })
+    .input();
+  const { verdict, resources } = buildReport(analyze(input, {}), {});
+  assert.equal(verdict.status, 'saturated');
+  assert.equal(verdict.first?.resource, 'http.server');
+  const alone = resources.find(({ resource }) => resource === 'http.server')!.saturatesAtPerSecond!;
+  assert.ok(Math.abs(alone / CAPACITY - 1) < 0.03, `${alone}/s, not ${CAPACITY}/s`);
+});
