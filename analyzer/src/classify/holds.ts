@@ -1,7 +1,7 @@
 import { ATTR_HOLD_DURATION_NS, ATTR_RESOURCE, HOLD_SEGMENT } from '@waitfall/instrumentation/conventions';
 import { AttributeReader } from '../model/attribute-reader.ts';
 import type { AttributeValue } from '../model/attributes.ts';
-import { type SpanTable, startUnixNano } from '../model/span-table.ts';
+import { compareSpanIds, type SpanTable, startUnixNano } from '../model/span-table.ts';
 import { type Forest, STATE } from '../tree/types.ts';
 import type { Classes } from './types.ts';
 
@@ -27,16 +27,15 @@ export interface Hold {
 const LONGEST_NS = Number.MAX_SAFE_INTEGER;
 
 /**
- * @returns every hold in the input, in row order: from `waitfall.hold.duration_ns` on a wait span (the hold runs from the
+ * @returns every hold in the input, in an order that does not depend on the input's: from `waitfall.hold.duration_ns` on a wait span (the hold runs from the
  * recorded end of that span) and from spans with segment `hold`. Holds that cross the end of the root are whole.
  */
 export function holdsOf(table: SpanTable, forest: Forest, classes: Classes): Hold[] {
   const holds: Hold[] = [];
   const durations = new AttributeReader(table, ATTR_HOLD_DURATION_NS);
   if (!durations.isAbsent) {
-    for (let row = 0; row < table.length; row++) {
-      const state = forest.state[row];
-      if (!durations.has(row) || (state !== STATE.inTree && state !== STATE.detached)) continue;
+    for (const row of placedRows(forest)) {
+      if (!durations.has(row)) continue;
       const duration = nanoseconds(durations.value(row));
       if (duration === null || duration < 0 || duration > LONGEST_NS || classes.resource[row] < 0) continue;
       const start = forest.recordedEnd[row];
@@ -53,7 +52,8 @@ export function holdsOf(table: SpanTable, forest: Forest, classes: Classes): Hol
     }
   }
   const resources = new AttributeReader(table, ATTR_RESOURCE);
-  for (const { row, owner } of forest.holds) {
+  const spans = [...forest.holds].sort((a, b) => compareRows(forest, a.row, b.row));
+  for (const { row, owner } of spans) {
     holds.push({
       waitRow: -1,
       holdRow: row,
@@ -66,6 +66,21 @@ export function holdsOf(table: SpanTable, forest: Forest, classes: Classes): Hol
     });
   }
   return holds;
+}
+
+/** Rows of all trees, then the detached ones. */
+function* placedRows(forest: Forest): Generator<number> {
+  yield* forest.order;
+  const detached: number[] = [];
+  for (let row = 0; row < forest.state.length; row++) {
+    if (forest.state[row] === STATE.detached) detached.push(row);
+  }
+  yield* detached.sort((a, b) => compareRows(forest, a, b));
+}
+
+/** By tree, start and span id. */
+function compareRows({ table, treeOf, start }: Forest, a: number, b: number): number {
+  return treeOf[a] - treeOf[b] || start[a] - start[b] || compareSpanIds(table, a, b);
 }
 
 /** Hold spans without `waitfall.resource` are named `hold <resource>` or after the resource itself. */
