@@ -1,8 +1,12 @@
+export { type Limit, type TaskQueue, wrapLimit, wrapQueue } from './adapters/limiters.ts';
+export { namePool } from './adapters/names.ts';
 export { fastifyAdmission, koaAdmission } from './admission/adapters.ts';
 export { type Admission, type AdmissionOptions, admission } from './admission/admission.ts';
 export type { SlotStats } from './admission/slots.ts';
 export * from './conventions.ts';
 export { WaitfallSpanProcessor, type WaitfallSpanProcessorOptions } from './core/span-processor.ts';
 export { type HoldOptions, type QueueOptions, segment, withHold, withWait } from './generic.ts';
+export { markClientClosed } from './http/client-closed.ts';
+export { httpInstrumentationHooks } from './http/official-http.ts';
 export { WaitfallInstrumentation } from './instrumentation.ts';
 export type { WaitfallConfig } from './settings.ts';

@@ -4,13 +4,18 @@ import {
   InstrumentationNodeModuleDefinition,
   InstrumentationNodeModuleFile,
 } from '@opentelemetry/instrumentation';
+import { adapterDefinitions } from './adapters/definitions.ts';
+import type { AdapterSwitch } from './adapters/switch.ts';
 import { SCOPE_NAME } from './conventions.ts';
 import { setMinWaitMs, setTracer } from './core/emit.ts';
 import { loopClock } from './core/loop-clock.ts';
 import { isSupported, type VersionRange } from './core/supported.ts';
 import { VERSION } from './core/version.ts';
 import { warnOnce } from './core/warn.ts';
+import { patchKoa } from './http/framework-routes.ts';
+import { trustQueueHeader } from './http/queue-header.ts';
 import { patchExpressRouter } from './http/route.ts';
+import { patchHttp2 } from './http/server-span.ts';
 import { type ClientSwitch, patchClient } from './pg/patch-client.ts';
 import { type PoolSwitch, patchPool } from './pg/patch-pool.ts';
 import { setHoldWarnMs } from './pg/pool-wait.ts';
@@ -19,15 +24,18 @@ import { type Settings, settingsOf, type WaitfallConfig } from './settings.ts';
 const PG_VERSIONS: VersionRange = { from: [8, 0, 3], below: 9 };
 const PG_POOL_VERSIONS: VersionRange = { from: [2, 0, 0], below: 4 };
 const EXPRESS_VERSIONS: VersionRange = { from: [4, 0, 0], below: 6 };
+const KOA_VERSIONS: VersionRange = { from: [2, 0, 0], below: 4 };
+const ANY_VERSION: VersionRange = { from: [0, 0, 0], below: Number.POSITIVE_INFINITY };
 /** The base class would pass over an unknown version in silence; the range is checked here, and said. */
 const ANY = ['*'];
 
 /** What the patches look at on every call; one object, so that enabling and disabling reach them. */
-const active: PoolSwitch & ClientSwitch = {
+const active: PoolSwitch & ClientSwitch & AdapterSwitch = {
   pool: false,
   statements: false,
   rowLocks: false,
   lockSalt: undefined,
+  adapters: false,
 };
 const patched = new Set<string>();
 
@@ -54,6 +62,7 @@ export class WaitfallInstrumentation extends InstrumentationBase<WaitfallConfig>
     super.disable();
     active.pool = false;
     active.statements = false;
+    active.adapters = false;
   }
 
   override setTracerProvider(provider: TracerProvider): void {
@@ -82,6 +91,13 @@ export class WaitfallInstrumentation extends InstrumentationBase<WaitfallConfig>
       new InstrumentationNodeModuleDefinition('pg-pool', ANY, (exports, version) =>
         guarded('pg-pool', version, PG_POOL_VERSIONS, exports, () => patchPool(defaultOf(exports), active)),
       ),
+      new InstrumentationNodeModuleDefinition('koa', ANY, (exports, version) =>
+        guarded('koa', version, KOA_VERSIONS, exports, () => patchKoa(defaultOf(exports))),
+      ),
+      new InstrumentationNodeModuleDefinition('http2', ANY, (exports) =>
+        guarded('http2', undefined, ANY_VERSION, exports, () => patchHttp2(defaultOf(exports))),
+      ),
+      ...adapterDefinitions(active, guarded),
     ];
   }
 }
@@ -91,6 +107,8 @@ function apply(settings: Settings): void {
   active.statements = settings.statements;
   active.rowLocks = settings.rowLocks;
   active.lockSalt = settings.lockSalt;
+  active.adapters = settings.adapters;
+  trustQueueHeader(settings.queueHeader);
   setMinWaitMs(settings.minWaitMs);
   setHoldWarnMs(settings.holdWarnMs);
   loopClock.start();

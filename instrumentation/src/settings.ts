@@ -16,6 +16,18 @@ export interface WaitfallConfig extends InstrumentationConfig {
     lockSalt?: string;
   };
   /**
+   * Waits and holds of other pools and clients: tarn (knex), sequelize-pool, generic-pool, postgres, mysql2,
+   * ioredis. `WAITFALL_ADAPTERS`, default true.
+   */
+  adapters?: boolean;
+  http?: {
+    /**
+     * Believe `X-Request-Start` and `X-Queue-Start`: the request then begins when a proxy took it. Anybody can
+     * send them. `WAITFALL_QUEUE_HEADER`, default false.
+     */
+    queueHeader?: boolean;
+  };
+  /**
    * A pool slot held longer than this is said once on stderr, with its trace; 0: never.
    * `WAITFALL_HOLD_WARN_MS`, default 60 000.
    */
@@ -31,6 +43,8 @@ export interface Settings {
   statements: boolean;
   rowLocks: boolean;
   lockSalt: string | undefined;
+  adapters: boolean;
+  queueHeader: boolean;
   holdWarnMs: number;
   minWaitMs: number;
 }
@@ -42,6 +56,8 @@ export function settingsOf(config: WaitfallConfig, env: NodeJS.ProcessEnv = proc
     statements: config.pg?.statements ?? flag(env, 'WAITFALL_PG_STATEMENTS', true),
     rowLocks: config.pg?.rowLocks ?? flag(env, 'WAITFALL_PG_ROW_LOCKS', true),
     lockSalt: config.pg?.lockSalt ?? (env['WAITFALL_LOCK_SALT'] || undefined),
+    adapters: config.adapters ?? flag(env, 'WAITFALL_ADAPTERS', true),
+    queueHeader: config.http?.queueHeader ?? flag(env, 'WAITFALL_QUEUE_HEADER', false),
     holdWarnMs: config.holdWarnMs ?? number(env, 'WAITFALL_HOLD_WARN_MS', 60_000),
     minWaitMs: config.minWaitMs ?? number(env, 'WAITFALL_MIN_WAIT_MS', 0.2),
   };

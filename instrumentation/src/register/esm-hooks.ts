@@ -13,9 +13,18 @@ export const HOOKED_MODULES = [
   'https',
   'node:http',
   'node:https',
+  'http2',
+  'node:http2',
   'undici',
   'koa',
   'fastify',
+  'tarn',
+  'knex',
+  'sequelize-pool',
+  'generic-pool',
+  'mysql2',
+  'ioredis',
+  'postgres',
 ];
 
 /**
