@@ -12,12 +12,12 @@ export interface Ran {
 /** Runs `waitfall` from its sources in a process of its own, as a shell would. */
 export function waitfall(
   args: readonly string[],
-  options: { stdin?: string; cwd?: string } = {},
+  options: { stdin?: string; cwd?: string; env?: Readonly<Record<string, string>> } = {},
 ): Promise<Ran> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ['--conditions=waitfall-source', MAIN, ...args], {
       cwd: options.cwd,
-      env: { ...process.env, NO_COLOR: '', FORCE_COLOR: '' },
+      env: { ...process.env, NO_COLOR: '', FORCE_COLOR: '', ...options.env },
     });
     let stdout = '';
     let stderr = '';

@@ -64,7 +64,7 @@ function startScript({ start, telemetry }: Project): string | null {
     .join('');
   if (start.entry !== null) {
     const own = start.nodeFlags === '' ? '' : `${start.nodeFlags} `;
-    return `node ${own}${imports}--import ${REGISTER} ${start.entry}`;
+    return `node ${own}${imports}--import ${REGISTER} ${start.entry} ${start.args}`.trim();
   }
   return `NODE_OPTIONS="${imports}--import ${REGISTER}" ${start.command}`;
 }

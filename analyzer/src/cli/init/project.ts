@@ -19,6 +19,8 @@ export interface StartCommand {
   readonly entry: string | null;
   /** What stands between `node` and the file. */
   readonly nodeFlags: string;
+  /** What stands behind the file. */
+  readonly args: string;
 }
 
 export interface Telemetry {
@@ -133,7 +135,16 @@ function installedVersion(folder: string, name: string): string | null {
 
 /** How a service is usually started, the most telling first. */
 const START_SCRIPTS = ['start:prod', 'start', 'serve', 'start:dev', 'dev'];
-const NODE_COMMAND = /(?:^|&&\s*|\s)node\s+((?:--?\S+\s+(?:(?!\S+\.[cm]?[jt]s\b)[^-\s]\S*\s+)?)*)(\S+)\s*$/;
+/** Flags of node whose value may stand behind a space. */
+const VALUED_FLAGS = [
+  '-r',
+  '--require',
+  '--import',
+  '--loader',
+  '--experimental-loader',
+  '-C',
+  '--conditions',
+];
 const USUAL_ENTRIES = [
   'server.js',
   'app.js',
@@ -152,11 +163,26 @@ function startOf(
   const script = START_SCRIPTS.find((name) => scripts[name] !== undefined);
   if (script !== undefined) {
     const command = scripts[script];
-    const match = NODE_COMMAND.exec(command);
-    return { script, command, entry: match?.[2] ?? null, nodeFlags: match?.[1].trim() ?? '' };
+    return { script, command, ...nodeCommand(command) };
   }
   const entry = [main, ...USUAL_ENTRIES].find((file) => file !== undefined && existsSync(join(folder, file)));
-  return entry === undefined ? null : { script: null, command: `node ${entry}`, entry, nodeFlags: '' };
+  return entry === undefined
+    ? null
+    : { script: null, command: `node ${entry}`, entry, nodeFlags: '', args: '' };
+}
+
+/** @returns the file that plain `node` runs last in a script, and its flags; no file where something else starts Node. */
+function nodeCommand(command: string): Omit<StartCommand, 'script' | 'command'> {
+  const words = (command.split(/&&|;/).at(-1) ?? '').trim().split(/\s+/);
+  // Variables before the command: `NODE_ENV=production node …`, also by cross-env.
+  while (words[0]?.includes('=') || words[0] === 'cross-env') words.shift();
+  if (words.shift() !== 'node') return { entry: null, nodeFlags: '', args: '' };
+  const flags: string[] = [];
+  while (words[0]?.startsWith('-')) {
+    const flag = words.shift() as string;
+    flags.push(VALUED_FLAGS.includes(flag) && words.length > 0 ? `${flag} ${words.shift()}` : flag);
+  }
+  return { entry: words[0] ?? null, nodeFlags: flags.join(' '), args: words.slice(1).join(' ') };
 }
 
 const BUNDLERS = /\b(esbuild|webpack|rollup|tsup|ncc|parcel|vite build|bun build|rspack)\b/;
