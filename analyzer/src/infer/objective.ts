@@ -1,3 +1,5 @@
+import { parseDuration } from '../model/duration.ts';
+
 /** What the service promises; a rate at which one of these breaks is a capacity. Absent: not promised. */
 export interface Objective {
   readonly p50Ns?: number;
@@ -10,8 +12,6 @@ export interface Objective {
   readonly goodputPerSecond?: number;
 }
 
-const DURATION = /^(\d+(?:\.\d+)?)(us|ms|s)$/;
-const UNIT_NS = { us: 1e3, ms: 1e6, s: 1e9 } as const;
 const PERCENTILES = { p50: 'p50Ns', p90: 'p90Ns', p95: 'p95Ns', p99: 'p99Ns', 'p99.9': 'p999Ns' } as const;
 
 /**
@@ -30,9 +30,9 @@ export function parseObjective(text: string): Objective {
     const [, name, sign, value] = match;
     const percentile = PERCENTILES[name as keyof typeof PERCENTILES];
     if (percentile !== undefined && sign === '<') {
-      const duration = DURATION.exec(value);
-      if (!duration) throw bad;
-      out[percentile] = Number(duration[1]) * UNIT_NS[duration[2] as keyof typeof UNIT_NS];
+      const ns = parseDuration(value);
+      if (ns === null) throw bad;
+      out[percentile] = ns;
     } else if (name === 'errors' && sign === '<') {
       const share = /^(\d+(?:\.\d+)?)(%?)$/.exec(value);
       if (!share) throw bad;
