@@ -64,6 +64,18 @@ export const ATTR_ESTIMATE_MIN_NS = 'waitfall.estimate.min_ns';
 /** Attribute, ns: the interval was at most this long. */
 export const ATTR_ESTIMATE_MAX_NS = 'waitfall.estimate.max_ns';
 
+/** Attributes on a `connection_wait`, ns: the parts of it that were told apart. */
+export const ATTR_CONNECT_DNS_NS = 'waitfall.connect.dns_ns';
+export const ATTR_CONNECT_TCP_NS = 'waitfall.connect.tcp_ns';
+export const ATTR_CONNECT_TLS_NS = 'waitfall.connect.tls_ns';
+
+/** Attribute on a `runtime_pause`: `gc`, or `cpu_throttling`. */
+export const ATTR_PAUSE_CAUSE = 'waitfall.pause.cause';
+/** Attribute on a pause for garbage collection: `major`, `minor`, `incremental`, `weakcb`. */
+export const ATTR_GC_KIND = 'v8js.gc.type';
+/** Attribute on a `work` span: the functions that used the most CPU time in it, widest first, with their shares. */
+export const ATTR_CPU_FUNCTIONS = 'waitfall.cpu.functions';
+
 /** Attribute on a link that says what the link means; the only value so far is {@link LINK_BLOCKED_BY}. */
 export const ATTR_LINK = 'waitfall.link';
 /** Link from a `lock_wait` span to the span that held the lock. */
@@ -100,14 +112,21 @@ export function waitSpanName(resource: string): string {
 
 /** Resource names with a fixed spelling. */
 export const RESOURCE_HTTP_SERVER = 'http.server';
+/** In front of the service: from a proxy that says when it took the request to the service's first callback. */
+export const RESOURCE_HTTP_QUEUE = 'http.queue';
 export const RESOURCE_EVENT_LOOP = 'eventloop';
 export const RESOURCE_THREAD_POOL = 'threadpool';
+/** The threads that name lookups may use: half of them. */
+export const RESOURCE_THREAD_POOL_DNS = 'threadpool:dns';
+export const RESOURCE_GC = 'gc';
+export const RESOURCE_CPU_QUOTA = 'cpu-quota';
 
 /** Prefixes of resource names: what kind of queue it is can be read from the name alone. */
 export const PREFIX_PG_POOL = 'pg-pool:';
 export const PREFIX_CONNECT = 'connect:';
 export const PREFIX_LOCK = 'lock:';
 export const PREFIX_HTTP_AGENT = 'http-agent:';
+export const PREFIX_UNDICI_POOL = 'undici-pool:';
 
 /** Instrumentation scope of every span this package emits. */
 export const SCOPE_NAME = '@waitfall/instrumentation';

@@ -9,11 +9,17 @@ export class ClockAnchor {
   readonly #nanos: number;
   /** Wall clock in ms at monotonic zero. */
   readonly epochMs: number;
+  /** The same in ns, as two unsigned words of 32 bits: what binary encodings add to. */
+  readonly highWord: number;
+  readonly lowWord: number;
 
   constructor(epochMs: number) {
     this.epochMs = epochMs;
     this.#seconds = Math.floor(epochMs / 1e3);
     this.#nanos = Math.round((epochMs - this.#seconds * 1e3) * 1e6);
+    const epochNs = BigInt(this.#seconds) * 1_000_000_000n + BigInt(this.#nanos);
+    this.highWord = Number(epochNs >> 32n);
+    this.lowWord = Number(epochNs & 0xffff_ffffn);
   }
 
   /** @returns epoch seconds and nanoseconds of a `performance.now()` reading. */
@@ -54,8 +60,7 @@ function takeAnchor(): ClockAnchor {
  * @returns the anchor for a request that begins now; a new one when the wall clock was stepped or has
  * drifted by more than {@link MAX_DRIFT_MS} since the last.
  */
-export function currentAnchor(): ClockAnchor {
-  const monotonicMs = performance.now();
+export function currentAnchor(monotonicMs: number = performance.now()): ClockAnchor {
   if (monotonicMs - lastCheckMs > CHECK_EVERY_MS) {
     lastCheckMs = monotonicMs;
     // Half a millisecond: Date.now() is floored, so it reads that much early on average.

@@ -9,22 +9,15 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import {
-  ATTR_HOLD_DURATION_NS,
-  ATTR_OUTCOME,
-  ATTR_RESOURCE,
-  ATTR_RESOURCE_CAPACITY,
-  ATTR_RESOURCE_IN_USE,
-  ATTR_RESOURCE_QUEUE_DEPTH,
-  ATTR_SEGMENT,
-  type Outcome,
-  SCOPE_NAME,
-  type Segment,
-  waitSpanName,
-} from '../conventions.ts';
+import { type Outcome, SCOPE_NAME, type Segment } from '../conventions.ts';
 import { currentAnchor, durationNs } from './clock.ts';
-import { childContext, type FinishedSpan, type LazySpan } from './lazy-span.ts';
+import { withSpan } from './context-node.ts';
+import { FinishedSpan } from './finished-span.ts';
+import { Fragment } from './fragment.ts';
 import { type RootRecord, rootOf, setRoot } from './root.ts';
+import { shapeOf } from './segment-shape.ts';
+import { childContext } from './span-id.ts';
+import { taps } from './taps.ts';
 
 /** One interval of one request, in monotonic ms. */
 export interface SegmentRecord {
@@ -47,12 +40,16 @@ export interface SegmentRecord {
   links?: Link[];
   /** A visit that counts even where it neither waited nor has a known hold. */
   isVisit?: boolean;
+  /** Its identity, where others have referred to it before it ended. */
+  context?: SpanContext;
 }
 
 /** Takes finished spans past the tracer: an order of magnitude cheaper than start and end of an SDK span. */
 export interface LazySink {
-  accept(span: FinishedSpan): LazySpan | undefined;
+  accept(span: FinishedSpan): void;
 }
+
+const NOTHING_FIXED = new Fragment({});
 
 /** A request never gets more spans from us than this; what is beyond goes into its dropped counters. */
 const MAX_SEGMENTS_PER_REQUEST = 1_000;
@@ -76,11 +73,13 @@ export function removeLazySink(sink: LazySink): void {
 }
 
 /** Hands a finished span to every sink; all of them see the same identity. */
-function finish(span: FinishedSpan): SpanContext | undefined {
-  if (sinks.length === 1) return sinks[0].accept(span)?.spanContext();
-  const context = span.context ?? childContext(span.parent);
-  for (const sink of sinks) sink.accept({ ...span, context });
-  return context;
+function finish(span: FinishedSpan): void {
+  if (sinks.length === 1) {
+    sinks[0].accept(span);
+    return;
+  }
+  span.context ??= childContext(span.parent);
+  for (const sink of sinks) sink.accept(span);
 }
 
 /** Waits shorter than this, without a hold, become part of the root's sums instead of spans. */
@@ -102,91 +101,117 @@ export function isSampled(parent: Context): boolean {
   return span !== undefined && (span.traceFlags & TraceFlags.SAMPLED) !== 0;
 }
 
-/**
- * Makes a recorded interval a span under its request. Nothing happens outside a sampled request.
- *
- * @returns the span's context, or undefined where no span was made.
- */
-export function emitSegment(record: SegmentRecord): SpanContext | undefined {
+/** Makes a recorded interval a span under its request. Nothing happens outside a sampled request. */
+export function emitSegment(record: SegmentRecord): void {
+  for (const tap of taps) tap.recorded?.(record);
   const parentSpan = trace.getSpanContext(record.parent);
-  if (parentSpan === undefined || (parentSpan.traceFlags & TraceFlags.SAMPLED) === 0) return undefined;
+  if (parentSpan === undefined || (parentSpan.traceFlags & TraceFlags.SAMPLED) === 0) return;
   const root = rootOf(record.parent);
+  const { outcome, holdMs } = record;
   const lengthNs = durationNs(record.startMs, record.endMs);
-  const failed = record.outcome === 'rejected' || record.outcome === 'timeout';
-  if (!failed && record.holdMs === undefined && record.isVisit !== true && lengthNs < minWaitNs) {
+  const failed = outcome === 'rejected' || outcome === 'timeout';
+  if (!failed && holdMs === undefined && record.isVisit !== true && lengthNs < minWaitNs) {
     drop(root, lengthNs);
-    return undefined;
+    return;
   }
   if (root !== undefined && ++root.emitted > MAX_SEGMENTS_PER_REQUEST) {
     drop(root, lengthNs);
-    return undefined;
+    return;
   }
-  const anchor = root?.anchor ?? currentAnchor();
-  const attributes = attributesOf(record);
-  const name = record.name ?? waitSpanName(record.resource);
-  if (sinks.length > 0) {
-    return finish({
-      parent: parentSpan,
-      name,
-      kind: SpanKind.INTERNAL,
-      anchor,
-      startMs: record.startMs,
-      endMs: record.endMs,
-      attributes,
-      links: record.links,
-      error: failed,
-      context: undefined,
-    });
-  }
-  const span = tracer.startSpan(
-    name,
-    { startTime: anchor.toHrTime(record.startMs), attributes, links: record.links },
-    record.parent,
+  const shape = shapeOf(record.segment, record.resource, record.capacity);
+  const span = new FinishedSpan(
+    parentSpan,
+    record.name ?? shape.name,
+    SpanKind.INTERNAL,
+    root?.anchor ?? currentAnchor(),
+    record.startMs,
+    record.endMs,
+    failed,
+    shape.fragment(outcome),
   );
-  if (failed) span.setStatus({ code: SpanStatusCode.ERROR });
-  span.end(anchor.toHrTime(record.endMs));
-  return span.spanContext();
+  span.inUse = record.inUse;
+  span.queueDepth = record.queueDepth;
+  if (holdMs !== undefined) span.holdNs = Math.max(0, Math.round(holdMs * 1e6));
+  span.links = record.links;
+  span.context = record.context;
+  span.rest = record.attributes;
+  if (record.errorType !== undefined) span.rest = { 'error.type': record.errorType, ...record.attributes };
+  if (taps.length > 0 && passByTaps(record, span)) return;
+  if (sinks.length > 0) finish(span);
+  else passToTracer(span, record.parent);
+}
+
+/** @returns whether a tap keeps the span; it passes it on later, by {@link finishKept}. */
+function passByTaps(record: SegmentRecord, span: FinishedSpan): boolean {
+  span.context ??= childContext(span.parent);
+  for (const tap of taps) tap.emitted?.(record, span.context);
+  return record.segment === 'work' && sinks.length > 0 && taps.some((tap) => tap.keepWork?.(span) === true);
+}
+
+export function finishKept(span: FinishedSpan): void {
+  finish(span);
+}
+
+/** Without a sink: a span like everybody's. */
+function passToTracer(span: FinishedSpan, parent: Context): void {
+  const { anchor } = span;
+  const started = tracer.startSpan(
+    span.name,
+    { startTime: anchor.toHrTime(span.startMs), attributes: span.attributes(), links: span.links },
+    parent,
+  );
+  if (span.error) started.setStatus({ code: SpanStatusCode.ERROR });
+  started.end(anchor.toHrTime(span.endMs));
 }
 
 /** A span of ours that others may refer to before it has ended. */
 export class ReservedSpan {
   readonly #parent: Context;
   readonly #parentSpan: SpanContext;
-  readonly #context: SpanContext;
   readonly #startMs: number;
-  #active: Context | undefined;
+  #context: SpanContext | undefined = undefined;
+  #active: Context | undefined = undefined;
 
   constructor(parent: Context, parentSpan: SpanContext, startMs: number) {
     this.#parent = parent;
     this.#parentSpan = parentSpan;
-    this.#context = childContext(parentSpan);
     this.#startMs = startMs;
+  }
+
+  get spanContext(): SpanContext {
+    this.#context ??= childContext(this.#parentSpan);
+    return this.#context;
   }
 
   /** The caller's context with the span in it; most spans have nothing below them and never need it. */
   get active(): Context {
     if (this.#active === undefined) {
-      const span = trace.wrapSpanContext(this.#context);
+      const span = trace.wrapSpanContext(this.spanContext);
       const root = rootOf(this.#parent);
       if (root !== undefined) setRoot(span, root, this.#startMs);
-      this.#active = trace.setSpan(this.#parent, span);
+      this.#active = withSpan(this.#parent, span);
     }
     return this.#active;
   }
 
   end(name: string, kind: SpanKind, endMs: number, attributes: Attributes, error: boolean): void {
-    finish({
-      parent: this.#parentSpan,
-      name,
-      kind,
-      anchor: rootOf(this.#parent)?.anchor ?? currentAnchor(),
-      startMs: this.#startMs,
-      endMs,
-      attributes,
-      links: undefined,
-      error,
-      context: this.#context,
-    });
+    this.endFixed(name, kind, endMs, NOTHING_FIXED, attributes, error);
+  }
+
+  /** As {@link end}, with attributes that other spans have too. */
+  endFixed(
+    name: string,
+    kind: SpanKind,
+    endMs: number,
+    fixed: Fragment,
+    rest: Attributes | undefined,
+    error: boolean,
+  ): void {
+    const anchor = rootOf(this.#parent)?.anchor ?? currentAnchor();
+    const span = new FinishedSpan(this.#parentSpan, name, kind, anchor, this.#startMs, endMs, error, fixed);
+    span.context = this.#context;
+    span.rest = rest;
+    finish(span);
   }
 }
 
@@ -207,16 +232,4 @@ function drop(root: RootRecord | undefined, ns: number): void {
   if (root === undefined || ns === 0) return;
   root.droppedNs += ns;
   root.droppedCount++;
-}
-
-function attributesOf(record: SegmentRecord): Attributes {
-  const attributes: Attributes = { [ATTR_SEGMENT]: record.segment, [ATTR_RESOURCE]: record.resource };
-  if (record.outcome !== undefined) attributes[ATTR_OUTCOME] = record.outcome;
-  if (record.capacity !== undefined) attributes[ATTR_RESOURCE_CAPACITY] = record.capacity;
-  if (record.inUse !== undefined) attributes[ATTR_RESOURCE_IN_USE] = record.inUse;
-  if (record.queueDepth !== undefined) attributes[ATTR_RESOURCE_QUEUE_DEPTH] = record.queueDepth;
-  if (record.holdMs !== undefined)
-    attributes[ATTR_HOLD_DURATION_NS] = Math.max(0, Math.round(record.holdMs * 1e6));
-  if (record.errorType !== undefined) attributes['error.type'] = record.errorType;
-  return record.attributes === undefined ? attributes : Object.assign(attributes, record.attributes);
 }

@@ -6,59 +6,29 @@ import {
   type SpanKind,
   type SpanStatus,
   SpanStatusCode,
-  TraceFlags,
 } from '@opentelemetry/api';
-import type { ClockAnchor } from './clock.ts';
+import type { FinishedSpan } from './finished-span.ts';
+import { childContext } from './span-id.ts';
+
+export type { FinishedSpan } from './finished-span.ts';
 
 const UNSET: SpanStatus = { code: SpanStatusCode.UNSET };
 const ERROR: SpanStatus = { code: SpanStatusCode.ERROR };
 const NO_LINKS: Link[] = [];
 const NO_EVENTS: never[] = [];
-const HEX16 = Array.from({ length: 0x10000 }, (_, value) => value.toString(16).padStart(4, '0'));
 
-/** @returns a random span id: 16 hex digits, never all zero. */
-export function newSpanId(): string {
-  const high = Math.floor(Math.random() * 0x1_0000_0000);
-  const low = Math.floor(Math.random() * 0xffff_ffff) + 1;
-  return HEX16[high >>> 16] + HEX16[high & 0xffff] + HEX16[low >>> 16] + HEX16[low & 0xffff];
-}
-
-/** @returns the identity of a new span below `parent`. */
-export function childContext(parent: SpanContext): SpanContext {
-  return {
-    traceId: parent.traceId,
-    spanId: newSpanId(),
-    traceFlags: TraceFlags.SAMPLED,
-    traceState: parent.traceState,
-  };
-}
-
-/** What all lazy spans of a process share. */
+/** What all spans of one instrumentation scope share. */
 export interface SpanOrigin {
-  resource: object;
-  instrumentationScope: { name: string; version?: string };
+  readonly resource: object;
+  readonly instrumentationScope: { name: string; version?: string };
 }
 
-/** A finished interval on its way to an exporter. */
-export interface FinishedSpan {
-  readonly parent: SpanContext;
-  readonly name: string;
-  readonly kind: SpanKind;
-  readonly anchor: ClockAnchor;
-  readonly startMs: number;
-  readonly endMs: number;
-  readonly attributes: Attributes;
-  readonly links: Link[] | undefined;
-  readonly error: boolean;
-  /** Set where others have referred to the span before it was finished. */
-  readonly context: SpanContext | undefined;
-}
-
-/** A finished span that costs one object until an exporter reads it; has the shape of the SDK's ReadableSpan. */
+/** A finished span for somebody else's processor: has the shape of the SDK's ReadableSpan. */
 export class LazySpan {
   readonly #origin: SpanOrigin;
   readonly #span: FinishedSpan;
   #context: SpanContext | undefined;
+  #attributes: Attributes | undefined;
 
   constructor(origin: SpanOrigin, span: FinishedSpan) {
     this.#origin = origin;
@@ -78,8 +48,10 @@ export class LazySpan {
     return this.#span.parent;
   }
 
+  /** Made when first read; the reader may change it. */
   get attributes(): Attributes {
-    return this.#span.attributes;
+    this.#attributes ??= this.#span.attributes();
+    return this.#attributes;
   }
 
   get links(): Link[] {

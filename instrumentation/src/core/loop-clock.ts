@@ -3,7 +3,7 @@ import { now } from './clock.ts';
 
 const timing = performance.nodeTiming;
 
-/** How long an event may have lain ready before its callback ran, ms. */
+/** How long an event may have lain ready before its callback ran, ms. Good until the clock is read again. */
 export interface LoopWait {
   minMs: number;
   maxMs: number;
@@ -30,6 +30,8 @@ export class LoopClock {
   #iteration = 0;
   #entryIteration = -1;
   #entryMs = 0;
+  /** One object for all readings: it is read in every callback. */
+  readonly #reading: LoopWait = { minMs: 0, maxMs: 0, exact: false };
 
   start(): this {
     if (this.#running) return this;
@@ -59,16 +61,24 @@ export class LoopClock {
    * it returned was other people's callbacks. It did not: the event came some time after the poll before.
    */
   waitAt(atMs: number): LoopWait {
-    if (!this.#running) return { minMs: 0, maxMs: 0, exact: false };
+    if (!this.#running) return this.#read(0, 0, false);
     const sleptMs = timing.idleTime - this.#checkIdleMs;
     if (sleptMs > MIN_SLEEP_MS) {
       const busyMs = Math.max(0, atMs - this.#checkMs - sleptMs);
       const exact = busyMs < MAX_EXACT_MS;
-      return { minMs: exact ? busyMs : 0, maxMs: busyMs, exact };
+      return this.#read(exact ? busyMs : 0, busyMs, exact);
     }
     const maxMs = Math.max(0, atMs - this.#previousPollMs);
     const sinceEntryMs = this.#entryIteration === this.#iteration ? atMs - this.#entryMs : 0;
-    return { minMs: Math.min(maxMs, Math.max(0, sinceEntryMs)), maxMs, exact: false };
+    return this.#read(Math.min(maxMs, Math.max(0, sinceEntryMs)), maxMs, false);
+  }
+
+  #read(minMs: number, maxMs: number, exact: boolean): LoopWait {
+    const reading = this.#reading;
+    reading.minMs = minMs;
+    reading.maxMs = maxMs;
+    reading.exact = exact;
+    return reading;
   }
 
   #arm(): void {

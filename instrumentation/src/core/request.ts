@@ -1,20 +1,27 @@
-import { type HrTime, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import {
-  ATTR_DROPPED_COUNT,
-  ATTR_DROPPED_NS,
-  ATTR_EVENTLOOP_UTILIZATION,
-  ATTR_SERVER_RECEIVED_UNIX_NANO,
+  type Attributes,
+  type Context,
+  type HrTime,
+  ROOT_CONTEXT,
+  SpanKind,
+  trace,
+} from '@opentelemetry/api';
+import {
+  ATTR_ESTIMATED,
   RESOURCE_EVENT_LOOP,
+  RESOURCE_HTTP_QUEUE,
   SCOPE_NAME,
-  timeAttribute,
+  type WaitSegment,
 } from '../conventions.ts';
 import { now } from './clock.ts';
 import { countTime, emitSegment } from './emit.ts';
+import { AttributeObject } from './fragment.ts';
 import { loopClock, loopIdleMs } from './loop-clock.ts';
 import { boundsOf } from './loop-wait.ts';
-import type { RootRecord } from './root.ts';
+import { type RootRecord, rootOfSpan } from './root.ts';
 import { setEnd } from './span-end.ts';
 import type { StartedSpan } from './started-span.ts';
+import { taps } from './taps.ts';
 import { endWork, enterWork } from './work.ts';
 
 /** Shorter waits at the entry are not worth a span per request. */
@@ -29,49 +36,90 @@ export function isRequestEntry(span: StartedSpan): boolean {
 }
 
 /**
- * A request's first callback runs: what it had provably waited for the event loop before becomes the first
- * part of the request, and its root span starts that much earlier.
+ * A request's first callback runs: what it had waited before, in front of the service by its own account and
+ * provably for the event loop, becomes its first parts.
+ *
+ * @param queuedMs time since a proxy took the request, ms; 0 where nothing is known of that.
+ * @returns when its root span starts: `atMs`, or that much earlier.
  */
-export function beginRequest(span: StartedSpan, root: RootRecord, atMs: number): void {
-  const wait = loopClock.waitAt(atMs);
+export function beginRequest(root: RootRecord, atMs: number, queuedMs = 0): number {
+  const { minMs, maxMs } = loopClock.waitAt(atMs);
   enterWork(root, atMs);
-  if (wait.minMs < MIN_ENTRY_WAIT_MS) return;
-  const startMs = atMs - wait.minMs;
+  const loopWaitMs = minMs < MIN_ENTRY_WAIT_MS ? 0 : minMs;
+  const bounds = loopWaitMs > 0 ? boundsOf(minMs, maxMs) : undefined;
+  const waitedMs = Math.max(queuedMs, loopWaitMs);
+  if (waitedMs === 0) return atMs;
+  const startMs = atMs - waitedMs;
+  const readyMs = atMs - loopWaitMs;
   root.startMs = startMs;
-  root.movedMs = wait.minMs;
-  span.startTime = root.anchor.toHrTime(startMs);
-  span.attributes[ATTR_SERVER_RECEIVED_UNIX_NANO] = root.anchor.toUnixNano(startMs);
-  const parent = trace.setSpan(ROOT_CONTEXT, span);
-  countTime(parent, 'eventloop_wait', startMs, atMs);
+  root.movedMs = waitedMs;
+  const parent = trace.setSpan(ROOT_CONTEXT, root.span);
+  if (readyMs > startMs) {
+    // Two clocks: the proxy's and ours.
+    const attributes = { [ATTR_ESTIMATED]: true };
+    emitEntryWait('admission_wait', RESOURCE_HTTP_QUEUE, parent, startMs, readyMs, undefined, attributes);
+  }
+  if (bounds !== undefined)
+    emitEntryWait('eventloop_wait', RESOURCE_EVENT_LOOP, parent, readyMs, atMs, 1, bounds);
+  return startMs;
+}
+
+function emitEntryWait(
+  segment: WaitSegment,
+  resource: string,
+  parent: Context,
+  startMs: number,
+  endMs: number,
+  capacity: number | undefined,
+  attributes: Attributes,
+): void {
+  countTime(parent, segment, startMs, endMs);
   emitSegment({
-    segment: 'eventloop_wait',
-    resource: RESOURCE_EVENT_LOOP,
+    segment,
+    resource,
     parent,
     startMs,
-    endMs: atMs,
+    endMs,
     outcome: 'acquired',
-    capacity: 1,
-    attributes: boundsOf(wait.minMs, wait.maxMs),
+    capacity,
+    attributes,
   });
 }
 
-/** A root span ends: the sums of its request go on it. */
+/** As {@link beginRequest} for a span of the SDK that has begun already. */
+export function moveStart(span: StartedSpan, queuedMs: number): void {
+  const root = rootOfSpan(span);
+  if (root === undefined || root.span !== span || queuedMs <= root.movedMs) return;
+  const startMs = root.enteredMs - queuedMs;
+  const readyMs = root.enteredMs - root.movedMs;
+  root.startMs = startMs;
+  root.movedMs = queuedMs;
+  span.startTime = root.anchor.toHrTime(startMs);
+  const parent = trace.setSpan(ROOT_CONTEXT, span);
+  const attributes = { [ATTR_ESTIMATED]: true };
+  emitEntryWait('admission_wait', RESOURCE_HTTP_QUEUE, parent, startMs, readyMs, undefined, attributes);
+}
+
+/** A request's last callback ran at `atMs`: what is known of it as a whole is complete. */
+export function finishRequest(root: RootRecord, atMs: number): void {
+  endWork(root, atMs);
+  for (const tap of taps) tap.rootEnded?.(root, atMs);
+  const openMs = atMs - root.enteredMs;
+  if (openMs <= 0) return;
+  const idle = (loopIdleMs() - root.idleMs) / openMs;
+  root.utilization = Math.round(Math.min(1, Math.max(0, 1 - idle)) * 1e4) / 1e4;
+}
+
+/** A root span of the SDK ends: the sums of its request go on it. */
 export function endRoot(span: StartedSpan, root: RootRecord): void {
-  endWork(root, now());
+  finishRequest(root, now());
   if (root.movedMs > 0 && !root.endMoved) {
     root.endMoved = true;
     moveEnd(span, root.movedMs);
   }
-  const { attributes } = span;
-  for (const [segment, ns] of root.timeNs) attributes[timeAttribute(segment)] = ns;
-  if (root.droppedCount > 0) {
-    attributes[ATTR_DROPPED_NS] = root.droppedNs;
-    attributes[ATTR_DROPPED_COUNT] = root.droppedCount;
-  }
-  const openMs = now() - root.startMs + root.movedMs;
-  if (openMs <= 0) return;
-  const idle = (loopIdleMs() - root.idleMs) / openMs;
-  attributes[ATTR_EVENTLOOP_UTILIZATION] = Math.round(Math.min(1, Math.max(0, 1 - idle)) * 1e4) / 1e4;
+  const object = new AttributeObject();
+  root.writeAttributes(object);
+  Object.assign(span.attributes, object.attributes);
 }
 
 /** The SDK computes a default end as start plus monotonic duration: a start that was moved has to be undone. */

@@ -1,6 +1,18 @@
 import { type Context, type Span, trace } from '@opentelemetry/api';
-import type { Segment } from '../conventions.ts';
+import {
+  ATTR_DROPPED_COUNT,
+  ATTR_DROPPED_NS,
+  ATTR_EVENTLOOP_UTILIZATION,
+  ATTR_SERVER_RECEIVED_UNIX_NANO,
+  SEGMENTS,
+  type Segment,
+  timeAttribute,
+} from '../conventions.ts';
 import { type ClockAnchor, currentAnchor } from './clock.ts';
+import type { AttributeSink } from './fragment.ts';
+import { taps } from './taps.ts';
+
+const TIME_ATTRIBUTES = new Map(SEGMENTS.map((segment) => [segment, timeAttribute(segment)]));
 
 /** What this process knows about one request while its root span is open. */
 export class RootRecord {
@@ -8,28 +20,54 @@ export class RootRecord {
   /** The root span itself: the sums go there. */
   readonly span: Span;
   startMs: number;
+  /** When its first callback ran. */
+  readonly enteredMs: number;
   /** How much earlier than its first callback the request began, ms. */
   movedMs = 0;
   /** The end was moved back by as much. */
   endMoved = false;
-  /** Ns per segment; `waitfall.time.<segment>_ns` on the root span. */
-  readonly timeNs = new Map<Segment, number>();
+  /** Segments that have a sum, and beside them the sums in ns: a request has few of them. */
+  readonly #segments: Segment[] = [];
+  readonly #sumsNs: number[] = [];
   droppedNs = 0;
   droppedCount = 0;
   /** Spans this package has added to the request. */
   emitted = 0;
   /** `nodeTiming.idleTime` when the request began, ms. */
   readonly idleMs: number;
+  /** Share of the request's time in which the event loop was busy; known once it has ended. */
+  utilization: number | undefined = undefined;
 
   constructor(span: Span, startMs: number, idleMs: number) {
     this.span = span;
-    this.anchor = currentAnchor();
+    this.anchor = currentAnchor(startMs);
     this.startMs = startMs;
+    this.enteredMs = startMs;
     this.idleMs = idleMs;
+    for (const tap of taps) tap.rootBegan?.(this);
   }
 
   addTime(segment: Segment, ns: number): void {
-    this.timeNs.set(segment, (this.timeNs.get(segment) ?? 0) + ns);
+    const at = this.#segments.indexOf(segment);
+    if (at >= 0) {
+      this.#sumsNs[at] += ns;
+    } else {
+      this.#segments.push(segment);
+      this.#sumsNs.push(ns);
+    }
+  }
+
+  /** What is known of the request as a whole: attributes of its root span. */
+  writeAttributes(sink: AttributeSink): void {
+    for (let at = 0; at < this.#segments.length; at++) {
+      sink.integer(TIME_ATTRIBUTES.get(this.#segments[at])!, this.#sumsNs[at]);
+    }
+    if (this.droppedCount > 0) {
+      sink.integer(ATTR_DROPPED_NS, this.droppedNs);
+      sink.integer(ATTR_DROPPED_COUNT, this.droppedCount);
+    }
+    if (this.movedMs > 0) sink.text(ATTR_SERVER_RECEIVED_UNIX_NANO, this.anchor.toUnixNano(this.startMs));
+    if (this.utilization !== undefined) sink.decimal(ATTR_EVENTLOOP_UTILIZATION, this.utilization);
   }
 }
 

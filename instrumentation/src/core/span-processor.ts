@@ -1,9 +1,9 @@
 import { type Context, type HrTime, trace } from '@opentelemetry/api';
 import { SCOPE_NAME } from '../conventions.ts';
-import { ownAttributes } from '../export/shared-attributes.ts';
 import { now } from './clock.ts';
 import { addLazySink, type LazySink, removeLazySink } from './emit.ts';
-import { type FinishedSpan, LazySpan, type SpanOrigin } from './lazy-span.ts';
+import type { FinishedSpan } from './finished-span.ts';
+import { LazySpan, type SpanOrigin } from './lazy-span.ts';
 import { loopIdleMs } from './loop-clock.ts';
 import { beginRequest, endRoot, isRequestEntry } from './request.ts';
 import { RootRecord, rootOfSpan, setRoot } from './root.ts';
@@ -76,12 +76,8 @@ export class WaitfallSpanProcessor implements AnySpanProcessor, LazySink {
     this.#next.onEnd(span);
   }
 
-  accept(finished: FinishedSpan): LazySpan | undefined {
-    if (this.#origin === undefined) return undefined;
-    const attributes = ownAttributes(finished.attributes);
-    const span = new LazySpan(this.#origin, { ...finished, attributes });
-    this.#next.onEnd(span);
-    return span;
+  accept(finished: FinishedSpan): void {
+    if (this.#origin !== undefined) this.#next.onEnd(new LazySpan(this.#origin, finished));
   }
 
   forceFlush(): Promise<void> {
@@ -110,8 +106,8 @@ export class WaitfallSpanProcessor implements AnySpanProcessor, LazySink {
     const root = inherited ?? new RootRecord(span, atMs, loopIdleMs());
     setRoot(span, root, atMs);
     if (this.#preciseClock && isFlooredNow(span.startTime)) {
-      span.startTime = root.anchor.toHrTime(atMs);
-      if (inherited === undefined && isRequestEntry(span)) beginRequest(span, root, atMs);
+      const isEntry = inherited === undefined && isRequestEntry(span);
+      span.startTime = root.anchor.toHrTime(isEntry ? beginRequest(root, atMs) : atMs);
     }
     noteStarted(span);
   }

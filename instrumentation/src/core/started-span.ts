@@ -14,13 +14,31 @@ export interface StartedSpan extends Span {
 
 /** The official instrumentation whose spans are looked for. */
 const OFFICIAL_PG = '@opentelemetry/instrumentation-pg';
+const OFFICIAL_UNDICI = '@opentelemetry/instrumentation-undici';
 
 let poolSpan: StartedSpan | undefined;
 let querySpan: StartedSpan | undefined;
 
-/** Notes the spans of the official pg instrumentation that start in this synchronous stretch of code. */
+let undiciSpanStarted: ((span: Span) => void) | undefined;
+
+/** Tells of every span of the official undici instrumentation when it starts. */
+export function onUndiciSpan(started: (span: Span) => void): void {
+  undiciSpanStarted = started;
+}
+
+let sawPg = false;
+
+/** @returns whether the official pg instrumentation has made a span in this process. */
+export function hasOfficialPg(): boolean {
+  return sawPg;
+}
+
+/** Notes the spans of official instrumentations that start in this synchronous stretch of code. */
 export function noteStarted(span: StartedSpan): void {
-  if (span.instrumentationScope?.name !== OFFICIAL_PG) return;
+  const scope = span.instrumentationScope?.name;
+  if (scope === OFFICIAL_UNDICI) undiciSpanStarted?.(span);
+  if (scope !== OFFICIAL_PG) return;
+  sawPg = true;
   if (span.name.startsWith('pg-pool.connect')) poolSpan = span;
   else if (span.name.startsWith('pg.query')) querySpan = span;
 }

@@ -1,8 +1,11 @@
 import type { Context } from '@opentelemetry/api';
+import type { FinishedSpan } from '../core/finished-span.ts';
+import type { SpanOrigin } from '../core/lazy-span.ts';
 import type { AnySpanProcessor } from '../core/span-processor.ts';
-import type { ExportableSpan } from './group-spans.ts';
+import type { RecordedSpan } from '../standalone/recorded-span.ts';
+import type { ExportableSpan } from './exportable-span.ts';
 import { LineFile } from './line-file.ts';
-import { encodeLine } from './otlp-json.ts';
+import { JsonEncoder } from './otlp-json.ts';
 
 const FLUSH_EVERY_MS = 200;
 const MAX_BATCH = 512;
@@ -19,7 +22,7 @@ interface AsyncResource {
  */
 export class FileSpanProcessor implements AnySpanProcessor {
   readonly #file: LineFile;
-  #batch: ExportableSpan[] = [];
+  readonly #encoder = new JsonEncoder();
   #timer: NodeJS.Timeout | undefined;
   #resourceReady = false;
 
@@ -31,26 +34,41 @@ export class FileSpanProcessor implements AnySpanProcessor {
 
   onEnd(span: ExportableSpan): void {
     if ((span.spanContext().traceFlags & 1) === 0) return;
-    this.#batch.push(span);
-    if (this.#batch.length >= MAX_BATCH && this.#resourceReady) {
-      this.#encode();
-      void this.#file.flush();
+    try {
+      this.#encoder.add(span);
+    } catch {
+      // One span that cannot be read must not cost the others.
     }
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      void this.forceFlush();
-    }, FLUSH_EVERY_MS).unref();
+    this.#schedule();
+  }
+
+  onFinished(span: FinishedSpan, origin: SpanOrigin): void {
+    try {
+      this.#encoder.addFinished(span, origin);
+    } catch {
+      // As above.
+    }
+    this.#schedule();
+  }
+
+  onRecorded(span: RecordedSpan): void {
+    try {
+      this.#encoder.addRecorded(span);
+    } catch {
+      // As above.
+    }
+    this.#schedule();
   }
 
   async forceFlush(): Promise<void> {
     await this.#awaitResource();
-    this.#encode();
+    this.#append();
     await this.#file.flush();
   }
 
   /** For the end of the process, where nothing asynchronous runs any more. */
   flushSync(): void {
-    this.#encode();
+    this.#append();
     this.#file.flushSync();
   }
 
@@ -60,27 +78,27 @@ export class FileSpanProcessor implements AnySpanProcessor {
     await this.#file.close();
   }
 
-  #encode(): void {
-    if (this.#batch.length === 0) return;
-    const spans = this.#batch;
-    this.#batch = [];
-    try {
-      this.#file.append(encodeLine(spans));
-    } catch {
-      // One span that cannot be read must not cost the others.
-      for (const span of spans) {
-        try {
-          this.#file.append(encodeLine([span]));
-        } catch {}
-      }
+  #schedule(): void {
+    if (this.#encoder.spans >= MAX_BATCH && this.#resourceReady) {
+      this.#append();
+      void this.#file.flush();
     }
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      void this.forceFlush();
+    }, FLUSH_EVERY_MS).unref();
+  }
+
+  #append(): void {
+    const lines = this.#encoder.take();
+    if (lines !== undefined) this.#file.append(lines);
   }
 
   /** Detectors may still be looking for host attributes when the first spans end. */
   async #awaitResource(): Promise<void> {
-    if (this.#resourceReady || this.#batch.length === 0) return;
-    const resource = this.#batch[0].resource as AsyncResource;
-    if (resource.asyncAttributesPending === true && resource.waitForAsyncAttributes !== undefined) {
+    if (this.#resourceReady || this.#encoder.spans === 0) return;
+    for (const resource of this.#encoder.resources as AsyncResource[]) {
+      if (resource.asyncAttributesPending !== true || resource.waitForAsyncAttributes === undefined) continue;
       const giveUp = new Promise((resolve) => setTimeout(resolve, RESOURCE_WAIT_MS).unref());
       await Promise.race([resource.waitForAsyncAttributes().catch(() => {}), giveUp]);
     }

@@ -1,8 +1,8 @@
 import { close, closeSync, openSync, write, writeSync } from 'node:fs';
 import { warnOnce } from '../core/warn.ts';
 
-/** Text that waits for a slow disk; beyond this, lines are dropped and counted. */
-const MAX_PENDING_CHARS = 64 * 1024 * 1024;
+/** What waits for a slow disk; beyond this, lines are dropped and counted. */
+const MAX_PENDING_BYTES = 64 * 1024 * 1024;
 
 /**
  * Appends lines to a file without ever throwing: written in the background, the rest at exit. Several
@@ -11,8 +11,8 @@ const MAX_PENDING_CHARS = 64 * 1024 * 1024;
 export class LineFile {
   readonly #path: string;
   #fd: number | undefined;
-  #pending: string[] = [];
-  #pendingChars = 0;
+  #pending: Buffer[] = [];
+  #pendingBytes = 0;
   #writing: Promise<void> | undefined;
   #failed = false;
   #dropped = 0;
@@ -21,20 +21,21 @@ export class LineFile {
     this.#path = path;
   }
 
-  /** Lines that were not written, because the disk was too slow or the file could not be written. */
+  /** Appends that were not written, because the disk was too slow or the file could not be written. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  append(line: string): void {
-    if (this.#failed || this.#pendingChars > MAX_PENDING_CHARS) {
+  /** @param lines whole lines; not changed afterwards. */
+  append(lines: Buffer): void {
+    if (this.#failed || this.#pendingBytes > MAX_PENDING_BYTES) {
       this.#dropped++;
       if (!this.#failed)
         warnOnce('trace-file-slow', `${this.#path}: the disk is too slow, spans are being dropped`);
       return;
     }
-    this.#pending.push(line);
-    this.#pendingChars += line.length;
+    this.#pending.push(lines);
+    this.#pendingBytes += lines.length;
   }
 
   /** Writes what was appended, in the background. */
@@ -84,9 +85,9 @@ export class LineFile {
 
   #take(): Buffer | undefined {
     if (this.#pending.length === 0) return undefined;
-    const data = Buffer.from(this.#pending.join(''));
+    const data = this.#pending.length === 1 ? this.#pending[0] : Buffer.concat(this.#pending);
     this.#pending = [];
-    this.#pendingChars = 0;
+    this.#pendingBytes = 0;
     return data;
   }
 

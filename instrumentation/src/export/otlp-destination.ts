@@ -1,19 +1,25 @@
+import type { FinishedSpan } from '../core/finished-span.ts';
+import type { SpanOrigin } from '../core/lazy-span.ts';
 import { warnOnce } from '../core/warn.ts';
 import type { SpanDestination } from '../standalone/provider.ts';
-import type { ExportableSpan } from './group-spans.ts';
-import { encodeRequest } from './otlp-protobuf.ts';
+import type { RecordedSpan } from '../standalone/recorded-span.ts';
+import type { ExportableSpan } from './exportable-span.ts';
+import { ProtobufEncoder } from './otlp-protobuf.ts';
 import type { OtlpSender } from './otlp-sender.ts';
 
 const FLUSH_EVERY_MS = 1_000;
 const MAX_BATCH = 1_024;
-/** Spans that wait for a slow collector; beyond this, new ones are dropped and counted. */
-const MAX_QUEUE = 16_384;
+/** Bytes that wait for a slow collector; beyond this, new spans are dropped and counted. */
+const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 
-/** Collects spans and sends them in batches, one after the other. */
+/** Encodes spans as they end and sends them in batches, one after the other. */
 export class OtlpDestination implements SpanDestination {
   readonly #sender: OtlpSender;
-  #queue: ExportableSpan[] = [];
-  #sending: Promise<void> = Promise.resolve();
+  readonly #encoder = new ProtobufEncoder();
+  /** Batches that wait for the one that is being sent, and their length. */
+  #waiting: { body: Buffer; spans: number }[] = [];
+  #waitingBytes = 0;
+  #sending: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #dropped = 0;
 
@@ -21,54 +27,91 @@ export class OtlpDestination implements SpanDestination {
     this.#sender = sender;
   }
 
-  /** Spans that were never sent: the queue was full, or the collector refused them. */
+  /** Spans that were never sent: too many waited, or the collector refused them. */
   get dropped(): number {
     return this.#dropped;
   }
 
   onEnd(span: unknown): void {
-    if (this.#queue.length >= MAX_QUEUE) {
-      this.#dropped++;
-      warnOnce('otlp-queue', 'the collector is too slow: spans are being dropped');
-      return;
+    if (this.#isFull()) return;
+    try {
+      this.#encoder.add(span as ExportableSpan);
+    } catch (error) {
+      this.#failed(error);
     }
-    this.#queue.push(span as ExportableSpan);
-    if (this.#queue.length === MAX_BATCH) setImmediate(() => void this.#flush(false));
+    this.#schedule();
+  }
+
+  onFinished(span: FinishedSpan, origin: SpanOrigin): void {
+    if (this.#isFull()) return;
+    try {
+      this.#encoder.addFinished(span, origin);
+    } catch (error) {
+      this.#failed(error);
+    }
+    this.#schedule();
+  }
+
+  onRecorded(span: RecordedSpan): void {
+    if (this.#isFull()) return;
+    try {
+      this.#encoder.addRecorded(span);
+    } catch (error) {
+      this.#failed(error);
+    }
+    this.#schedule();
+  }
+
+  /** Sends what is there now, after what is being sent. */
+  async forceFlush(): Promise<void> {
+    this.#seal();
+    await this.#drain();
+  }
+
+  #isFull(): boolean {
+    if (this.#waitingBytes < MAX_WAITING_BYTES) return false;
+    this.#dropped++;
+    warnOnce('otlp-queue', 'the collector is too slow: spans are being dropped');
+    return true;
+  }
+
+  #failed(error: unknown): void {
+    this.#dropped++;
+    warnOnce('otlp-encode', `a span could not be encoded: ${String(error)}`);
+  }
+
+  #schedule(): void {
+    if (this.#encoder.spans >= MAX_BATCH) {
+      this.#seal();
+      // Not within the callback of the request that has just ended.
+      setImmediate(() => void this.#drain());
+    }
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       void this.forceFlush();
     }, FLUSH_EVERY_MS).unref();
   }
 
-  forceFlush(): Promise<void> {
-    return this.#flush(true);
+  #seal(): void {
+    const { spans } = this.#encoder;
+    const body = this.#encoder.take();
+    if (body === undefined) return;
+    this.#waiting.push({ body, spans });
+    this.#waitingBytes += body.length;
   }
 
-  /** Sends what is there now, after what is being sent: all of it, or full batches only. */
-  #flush(all: boolean): Promise<void> {
-    this.#sending = this.#sending.then(() => this.#drain(all));
-    return this.#sending;
+  /** @returns a promise of everything that waits now. */
+  #drain(): Promise<void> {
+    if (this.#sending === undefined && this.#waiting.length > 0) this.#sending = this.#sendAll();
+    return this.#sending ?? Promise.resolve();
   }
 
-  async #drain(all: boolean): Promise<void> {
-    let left = all ? this.#queue.length : this.#queue.length - (this.#queue.length % MAX_BATCH);
-    while (left > 0) {
-      const batch = this.#take(Math.min(left, MAX_BATCH));
-      left -= batch.length;
-      let sent = false;
-      try {
-        sent = await this.#sender.send(encodeRequest(batch));
-      } catch (error) {
-        warnOnce('otlp-encode', `a batch of spans could not be encoded: ${String(error)}`);
-      }
-      if (!sent) this.#dropped += batch.length;
+  async #sendAll(): Promise<void> {
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      const sent = await this.#sender.send(next.body).catch(() => false);
+      this.#waitingBytes -= next.body.length;
+      if (!sent) this.#dropped += next.spans;
     }
-  }
-
-  #take(count: number): ExportableSpan[] {
-    if (count < this.#queue.length) return this.#queue.splice(0, count);
-    const batch = this.#queue;
-    this.#queue = [];
-    return batch;
+    this.#sending = undefined;
   }
 }

@@ -1,94 +1,199 @@
-import type { Attributes, AttributeValue, HrTime, Link } from '@opentelemetry/api';
-import { type ExportableSpan, groupSpans } from './group-spans.ts';
-import { encodedOnce } from './shared-attributes.ts';
+import type { Attributes, AttributeValue, HrTime, Link, SpanStatus } from '@opentelemetry/api';
+import type { ClockAnchor } from '../core/clock.ts';
+import type { Fragment } from '../core/fragment.ts';
+import type { SpanEvent } from './exportable-span.ts';
+import { JsonWriter } from './json-writer.ts';
+import { type Batch, SpanEncoder } from './span-encoder.ts';
 
-/** OTLP `SpanFlags`: whether the parent is remote is known / is true. */
-const FLAG_HAS_IS_REMOTE = 0x100;
-const FLAG_IS_REMOTE = 0x200;
+const MAX_KEYS = 2_000;
+const NAMES = {
+  attributes: 'droppedAttributesCount',
+  events: 'droppedEventsCount',
+  links: 'droppedLinksCount',
+};
 
 /**
- * @returns one line of OTLP/JSON (an ExportTraceServiceRequest): ids as hex, 64-bit integers as text, enums
- * as numbers. https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
+ * Lines of OTLP/JSON, each an ExportTraceServiceRequest: ids as hex, 64-bit integers as text, enums as numbers.
+ * https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
  */
-export function encodeLine(spans: readonly ExportableSpan[]): string {
-  const resourceSpans: string[] = [];
-  for (const { resource, scopes } of groupSpans(spans)) {
-    const scopeSpans: string[] = [];
-    for (const [scope, list] of scopes) {
-      scopeSpans.push(`{"scope":${scopeJson(scope)},"spans":[${list.map(spanJson).join(',')}]}`);
+export class JsonEncoder extends SpanEncoder<JsonWriter> {
+  /** `{"key":"…","value":` by key. */
+  readonly #keys = new Map<string, string>();
+  #isFirst = true;
+
+  protected makeWriter(): JsonWriter {
+    return new JsonWriter();
+  }
+
+  protected assemble({ resource, scope, writer }: Batch<JsonWriter>): Buffer[] {
+    const version = scope.version === undefined ? '' : `,"version":${JSON.stringify(scope.version)}`;
+    const head =
+      `{"resourceSpans":[{"resource":{"attributes":[${pairs(resource.attributes)}]},` +
+      `"scopeSpans":[{"scope":{"name":${JSON.stringify(scope.name)}${version}},"spans":[`;
+    return [Buffer.from(head), writer.take(), Buffer.from(']}]}]}\n')];
+  }
+
+  protected open(batch: Batch<JsonWriter>): void {
+    if (batch.spans > 0) this.writer.ascii(',');
+  }
+
+  protected head(
+    traceId: string,
+    idHigh: number,
+    idLow: number,
+    state: string | undefined,
+    parentId: string | undefined,
+    flags: number,
+    name: string,
+    kind: number,
+  ): void {
+    const { writer } = this;
+    writer.ascii('{"traceId":');
+    writer.quoted(traceId);
+    writer.ascii(',"spanId":"');
+    writer.hexWord(idHigh);
+    writer.hexWord(idLow);
+    writer.ascii('"');
+    if (state !== undefined) {
+      writer.ascii(',"traceState":');
+      writer.quoted(state);
     }
-    const attributes = attributesJson(resource.attributes);
-    resourceSpans.push(`{"resource":{"attributes":${attributes}},"scopeSpans":[${scopeSpans.join(',')}]}`);
+    if (parentId !== undefined) {
+      writer.ascii(',"parentSpanId":');
+      writer.quoted(parentId);
+    }
+    writer.ascii(`,"flags":${flags},"name":`);
+    writer.quoted(name);
+    writer.ascii(`,"kind":${kind}`);
   }
-  return `{"resourceSpans":[${resourceSpans.join(',')}]}\n`;
-}
 
-function scopeJson(scope: ExportableSpan['instrumentationScope']): string {
-  const version = scope.version === undefined ? '' : `,"version":${JSON.stringify(scope.version)}`;
-  return `{"name":${JSON.stringify(scope.name)}${version}}`;
-}
-
-function spanJson(span: ExportableSpan): string {
-  const context = span.spanContext();
-  const parent = span.parentSpanContext;
-  let flags = context.traceFlags & 0xff;
-  let json = `{"traceId":"${context.traceId}","spanId":"${context.spanId}"`;
-  const state = context.traceState?.serialize();
-  if (state) json += `,"traceState":${JSON.stringify(state)}`;
-  if (parent !== undefined && parent.spanId !== '') {
-    json += `,"parentSpanId":"${parent.spanId}"`;
-    flags |= FLAG_HAS_IS_REMOTE | (parent.isRemote === true ? FLAG_IS_REMOTE : 0);
+  protected times(start: HrTime, end: HrTime): void {
+    this.#times(unixNano(start), unixNano(end));
   }
-  json += `,"flags":${flags},"name":${JSON.stringify(span.name)},"kind":${span.kind + 1}`;
-  json += `,"startTimeUnixNano":"${unixNano(span.startTime)}","endTimeUnixNano":"${unixNano(span.endTime)}"`;
-  const shared = encodedOnce(span.attributes, 'json', () => attributesJson(span.attributes));
-  json += `,"attributes":${shared ?? attributesJson(span.attributes)}`;
-  if (span.droppedAttributesCount > 0) json += `,"droppedAttributesCount":${span.droppedAttributesCount}`;
-  if (span.events.length > 0) json += `,"events":[${span.events.map(eventJson).join(',')}]`;
-  if (span.droppedEventsCount > 0) json += `,"droppedEventsCount":${span.droppedEventsCount}`;
-  if (span.links.length > 0) json += `,"links":[${span.links.map(linkJson).join(',')}]`;
-  if (span.droppedLinksCount > 0) json += `,"droppedLinksCount":${span.droppedLinksCount}`;
-  const { code, message } = span.status;
-  if (message) json += `,"status":{"code":${code},"message":${JSON.stringify(message)}}}`;
-  else json += code === 0 ? ',"status":{}}' : `,"status":{"code":${code}}}`;
-  return json;
+
+  protected timesOf(anchor: ClockAnchor, startMs: number, endMs: number): void {
+    this.#times(anchor.toUnixNano(startMs), anchor.toUnixNano(endMs));
+  }
+
+  #times(start: string, end: string): void {
+    this.writer.ascii(`,"startTimeUnixNano":"${start}","endTimeUnixNano":"${end}","attributes":[`);
+    this.#isFirst = true;
+  }
+
+  fixed(fragment: Fragment): void {
+    fragment.json ??= Buffer.from(pairs(fragment.attributes));
+    if (fragment.json.length === 0) return;
+    this.#comma();
+    this.writer.bytes(fragment.json);
+  }
+
+  text(key: string, value: string): void {
+    this.#key(key);
+    this.writer.ascii('{"stringValue":');
+    this.writer.quoted(value);
+    this.writer.ascii('}}');
+  }
+
+  override integer(key: string, value: number): void {
+    this.#key(key);
+    this.writer.ascii(`{"intValue":"${value}"}}`);
+  }
+
+  value(key: string, value: AttributeValue): void {
+    this.#key(key);
+    this.writer.utf8(`${anyValue(value)}}`);
+  }
+
+  protected endAttributes(): void {
+    this.writer.ascii(']');
+  }
+
+  protected event({ name, time, attributes }: SpanEvent): void {
+    this.#element('"events":[');
+    const list = pairs(attributes ?? {});
+    this.writer.utf8(
+      `{"timeUnixNano":"${unixNano(time)}","name":${JSON.stringify(name)},"attributes":[${list}]}`,
+    );
+  }
+
+  protected link({ context, attributes }: Link): void {
+    this.#element('"links":[');
+    const { traceId, spanId, traceFlags } = context;
+    const list = pairs(attributes ?? {});
+    this.writer.utf8(
+      `{"traceId":"${traceId}","spanId":"${spanId}","attributes":[${list}],"flags":${traceFlags & 0xff}}`,
+    );
+  }
+
+  protected dropped(what: keyof typeof NAMES, count: number): void {
+    this.#endList();
+    this.writer.ascii(`,"${NAMES[what]}":${count}`);
+  }
+
+  protected status({ code, message }: SpanStatus): void {
+    this.#endList();
+    this.writer.utf8(
+      message
+        ? `,"status":{"code":${code},"message":${JSON.stringify(message)}}`
+        : `,"status":{"code":${code}}`,
+    );
+    this.#hasStatus = true;
+  }
+
+  protected close(): void {
+    this.#endList();
+    this.writer.ascii(this.#hasStatus ? '}' : ',"status":{}}');
+    this.#hasStatus = false;
+  }
+
+  #hasStatus = false;
+  /** The list that is being written: events, then links. */
+  #list = '';
+
+  #element(list: string): void {
+    if (this.#list === list) {
+      this.writer.ascii(',');
+      return;
+    }
+    this.#endList();
+    this.#list = list;
+    this.writer.ascii(`,${list}`);
+  }
+
+  #endList(): void {
+    if (this.#list === '') return;
+    this.#list = '';
+    this.writer.ascii(']');
+  }
+
+  #comma(): void {
+    if (this.#isFirst) this.#isFirst = false;
+    else this.writer.ascii(',');
+  }
+
+  #key(key: string): void {
+    this.#comma();
+    let head = this.#keys.get(key);
+    if (head === undefined) {
+      head = `{"key":${JSON.stringify(key)},"value":`;
+      if (this.#keys.size < MAX_KEYS) this.#keys.set(key, head);
+    }
+    this.writer.utf8(head);
+  }
 }
 
-function eventJson(event: ExportableSpan['events'][number]): string {
-  const attributes = attributesJson(event.attributes ?? {});
-  return `{"timeUnixNano":"${unixNano(event.time)}","name":${JSON.stringify(event.name)},"attributes":${attributes}}`;
-}
-
-function linkJson(link: Link): string {
-  const { traceId, spanId, traceFlags } = link.context;
-  const attributes = attributesJson(link.attributes ?? {});
-  return `{"traceId":"${traceId}","spanId":"${spanId}","attributes":${attributes},"flags":${traceFlags & 0xff}}`;
-}
-
-function attributesJson(attributes: Attributes): string {
-  let json = '[';
+/** @returns the elements of an attribute list. */
+function pairs(attributes: Readonly<Attributes>): string {
+  const list: string[] = [];
   for (const key of Object.keys(attributes)) {
     const value = attributes[key];
     if (value === undefined || value === null) continue;
-    if (json.length > 1) json += ',';
-    json += `{"key":${quotedKey(key)},"value":${valueJson(value)}}`;
+    list.push(`{"key":${JSON.stringify(key)},"value":${anyValue(value)}}`);
   }
-  return `${json}]`;
+  return list.join(',');
 }
 
-const MAX_KEYS = 2_000;
-const quotedKeys = new Map<string, string>();
-
-function quotedKey(key: string): string {
-  let quoted = quotedKeys.get(key);
-  if (quoted === undefined) {
-    quoted = JSON.stringify(key);
-    if (quotedKeys.size < MAX_KEYS) quotedKeys.set(key, quoted);
-  }
-  return quoted;
-}
-
-function valueJson(value: AttributeValue | null | undefined): string {
+function anyValue(value: AttributeValue | null | undefined): string {
   switch (typeof value) {
     case 'string':
       return `{"stringValue":${JSON.stringify(value)}}`;
@@ -99,7 +204,7 @@ function valueJson(value: AttributeValue | null | undefined): string {
       // JSON has no NaN and no infinities; protobuf's JSON mapping spells them as text.
       return Number.isFinite(value) ? `{"doubleValue":${value}}` : `{"doubleValue":"${value}"}`;
     default:
-      if (Array.isArray(value)) return `{"arrayValue":{"values":[${value.map(valueJson).join(',')}]}}`;
+      if (Array.isArray(value)) return `{"arrayValue":{"values":[${value.map(anyValue).join(',')}]}}`;
       return value === null || value === undefined
         ? '{}'
         : `{"stringValue":${JSON.stringify(String(value))}}`;

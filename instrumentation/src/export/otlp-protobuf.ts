@@ -1,169 +1,212 @@
-import type { Attributes, AttributeValue, Link } from '@opentelemetry/api';
-import { type ExportableSpan, groupSpans } from './group-spans.ts';
+import type { Attributes, AttributeValue, HrTime, Link, SpanStatus } from '@opentelemetry/api';
+import type { ClockAnchor } from '../core/clock.ts';
+import type { Fragment } from '../core/fragment.ts';
+import type { SpanEvent } from './exportable-span.ts';
+import { hexWord } from './hex.ts';
 import { ProtobufWriter } from './protobuf-writer.ts';
-import { encodedOnce } from './shared-attributes.ts';
+import { type Batch, SpanEncoder } from './span-encoder.ts';
 
-/** OTLP `SpanFlags`: whether the parent is remote is known / is true. */
-const FLAG_HAS_IS_REMOTE = 0x100;
-const FLAG_IS_REMOTE = 0x200;
-const MAX_CACHED = 2_000;
-/** Longer texts are not worth a place in the cache. */
-const MAX_CACHED_LENGTH = 256;
-
-/** Encoded attributes by field, key and value: routes, resources and segment names repeat in every request. */
-const fragments = new Map<string, Map<AttributeValue, Buffer>>();
-const scratch = new ProtobufWriter();
-const writer = new ProtobufWriter();
+const MAX_KEYS = 2_000;
+/** A pair with a longer key does not fit the short form of lengths. */
+const MAX_SHORT_KEY = 64;
+const WORD = 0x1_0000_0000;
+const ATTRIBUTES = 9;
+const DROPPED = { attributes: 10, events: 12, links: 14 };
 
 /**
- * @returns an ExportTraceServiceRequest in protobuf. Field numbers are those of
+ * An ExportTraceServiceRequest in protobuf. Field numbers are those of
  * https://github.com/open-telemetry/opentelemetry-proto/blob/main/opentelemetry/proto/trace/v1/trace.proto
  */
-export function encodeRequest(spans: readonly ExportableSpan[]): Buffer {
-  // What a span that could not be encoded has left behind is not part of this request.
-  writer.clear();
-  const parts: Buffer[] = [];
-  for (const { resource, scopes: groups } of groupSpans(spans)) {
-    // Each span is a message of its own length; the two around them may be larger than a writer's message.
-    const scopes: Buffer[] = [];
-    for (const [{ name, version }, list] of groups) {
-      const scope = writer.open(1);
-      writer.string(1, name);
-      if (version) writer.string(2, version);
-      writer.close(scope);
-      for (const span of list) writeSpan(span);
-      scopes.push(delimited(2, writer.take()));
-    }
-    const own = writer.open(1);
-    writeAttributes(1, resource.attributes);
-    writer.close(own);
-    parts.push(delimited(1, Buffer.concat([writer.take(), ...scopes])));
+export class ProtobufEncoder extends SpanEncoder<ProtobufWriter> {
+  readonly #keys = new Map<string, Uint8Array>();
+  #message = 0;
+  #flags = 0;
+  /** The last ids that were parsed: the spans of a request end together. */
+  #traceId = '';
+  readonly #traceWords = new Int32Array(4);
+  #parentId = '';
+  #parentHigh = 0;
+  #parentLow = 0;
+
+  protected makeWriter(): ProtobufWriter {
+    return new ProtobufWriter();
   }
-  return Buffer.concat(parts);
+
+  protected assemble(batch: Batch<ProtobufWriter>): Buffer[] {
+    const spans = batch.writer.take();
+    const head = new ProtobufWriter();
+    const scope = head.open(1);
+    head.string(1, batch.scope.name);
+    if (batch.scope.version) head.string(2, batch.scope.version);
+    head.close(scope);
+    const scopeHead = head.take();
+    const resource = head.open(1);
+    this.#pairs(head, 1, batch.resource.attributes);
+    head.close(resource);
+    // Both messages around the spans may be larger than a writer's own.
+    const scopeLength = scopeHead.length + spans.length;
+    const scopeTag = messageHead(2, scopeLength);
+    const resourceLength = head.length + scopeTag.length + scopeLength;
+    return [messageHead(1, resourceLength), head.take(), scopeTag, scopeHead, spans];
+  }
+
+  protected open(): void {
+    this.#message = this.writer.open(2);
+  }
+
+  protected head(
+    traceId: string,
+    idHigh: number,
+    idLow: number,
+    state: string | undefined,
+    parentId: string | undefined,
+    flags: number,
+    name: string,
+    kind: number,
+  ): void {
+    const { writer } = this;
+    const words = this.#traceWords;
+    if (traceId !== this.#traceId) {
+      this.#traceId = traceId;
+      for (let i = 0; i < 4; i++) words[i] = hexWord(traceId, i * 8);
+    }
+    writer.traceId(1, words);
+    writer.id(2, idHigh, idLow);
+    if (state !== undefined) writer.string(3, state);
+    if (parentId !== undefined) {
+      if (parentId !== this.#parentId) {
+        this.#parentId = parentId;
+        this.#parentHigh = hexWord(parentId, 0);
+        this.#parentLow = hexWord(parentId, 8);
+      }
+      writer.id(4, this.#parentHigh, this.#parentLow);
+    }
+    writer.string(5, name);
+    writer.varint(6, kind);
+    this.#flags = flags;
+  }
+
+  protected times(start: HrTime, end: HrTime): void {
+    this.writer.time(7, start);
+    this.writer.time(8, end);
+  }
+
+  protected timesOf(anchor: ClockAnchor, startMs: number, endMs: number): void {
+    this.#time(7, anchor, startMs);
+    this.#time(8, anchor, endMs);
+  }
+
+  #time(field: number, anchor: ClockAnchor, ms: number): void {
+    const ns = anchor.lowWord + Math.round(ms * 1e6);
+    const carry = Math.floor(ns / WORD);
+    this.writer.fixed64(field, anchor.highWord + carry, ns - carry * WORD);
+  }
+
+  fixed(fragment: Fragment): void {
+    if (fragment.protobuf === undefined) {
+      const own = new ProtobufWriter();
+      this.#pairs(own, ATTRIBUTES, fragment.attributes);
+      fragment.protobuf = own.take();
+    }
+    this.writer.bytes(fragment.protobuf);
+  }
+
+  text(key: string, value: string): void {
+    this.writer.textPair(ATTRIBUTES, this.#key(key), value);
+  }
+
+  override integer(key: string, value: number): void {
+    if (value >= 0 && key.length <= MAX_SHORT_KEY) this.writer.integerPair(ATTRIBUTES, this.#key(key), value);
+    else this.value(key, value);
+  }
+
+  value(key: string, value: AttributeValue): void {
+    pair(this.writer, ATTRIBUTES, key, value);
+  }
+
+  protected endAttributes(): void {}
+
+  protected event(event: SpanEvent): void {
+    const { writer } = this;
+    const part = writer.open(11);
+    writer.time(1, event.time);
+    writer.string(2, event.name);
+    this.#pairs(writer, 3, event.attributes ?? {});
+    writer.close(part);
+  }
+
+  protected link(link: Link): void {
+    const { writer } = this;
+    const part = writer.open(13);
+    const { traceId, spanId, traceFlags } = link.context;
+    writer.traceId(
+      1,
+      Int32Array.from([0, 8, 16, 24], (at) => hexWord(traceId, at)),
+    );
+    writer.id(2, hexWord(spanId, 0), hexWord(spanId, 8));
+    this.#pairs(writer, 4, link.attributes ?? {});
+    writer.fixed32(6, traceFlags & 0xff);
+    writer.close(part);
+  }
+
+  protected dropped(what: 'attributes' | 'events' | 'links', count: number): void {
+    this.writer.varint(DROPPED[what], count);
+  }
+
+  protected status(status: SpanStatus): void {
+    const part = this.writer.open(15);
+    if (status.message) this.writer.string(2, status.message);
+    this.writer.varint(3, status.code);
+    this.writer.close(part);
+  }
+
+  protected close(): void {
+    this.writer.fixed32(16, this.#flags);
+    this.writer.close(this.#message);
+  }
+
+  /** @returns the key's field of a pair and the tag of its value's field, encoded once per key. */
+  #key(key: string): Uint8Array {
+    const known = this.#keys.get(key);
+    if (known !== undefined) return known;
+    const own = new ProtobufWriter();
+    own.string(1, key);
+    own.bytes(VALUE_TAG);
+    const bytes = own.take();
+    if (this.#keys.size < MAX_KEYS) this.#keys.set(key, bytes);
+    return bytes;
+  }
+
+  #pairs(to: ProtobufWriter, field: number, attributes: Readonly<Attributes>): void {
+    for (const key of Object.keys(attributes)) {
+      const value = attributes[key];
+      if (value !== undefined && value !== null) pair(to, field, key, value);
+    }
+  }
 }
 
-/** @returns a message field with its length in front. */
-function delimited(field: number, body: Buffer): Buffer {
+/** Field 2, with a length. */
+const VALUE_TAG = Uint8Array.of((2 << 3) | 2);
+
+function messageHead(field: number, length: number): Buffer {
   const head: number[] = [(field << 3) | 2];
-  let rest = body.length;
+  let rest = length;
   while (rest > 0x7f) {
     head.push((rest & 0x7f) | 0x80);
     rest >>>= 7;
   }
   head.push(rest);
-  return Buffer.concat([Buffer.from(head), body]);
+  return Buffer.from(head);
 }
 
-function writeSpan(span: ExportableSpan): void {
-  const context = span.spanContext();
-  const parent = span.parentSpanContext;
-  const message = writer.open(2);
-  writer.hex(1, context.traceId);
-  writer.hex(2, context.spanId);
-  const state = context.traceState?.serialize();
-  if (state) writer.string(3, state);
-  let flags = context.traceFlags & 0xff;
-  if (parent !== undefined && parent.spanId !== '') {
-    writer.hex(4, parent.spanId);
-    flags |= FLAG_HAS_IS_REMOTE | (parent.isRemote === true ? FLAG_IS_REMOTE : 0);
-  }
-  writer.string(5, span.name);
-  writer.varint(6, span.kind + 1);
-  writer.time(7, span.startTime);
-  writer.time(8, span.endTime);
-  const shared = encodedOnce(span.attributes, 'protobuf', () => encodedAttributes(9, span.attributes));
-  if (shared !== undefined) writer.bytes(shared);
-  else writeAttributes(9, span.attributes);
-  if (span.droppedAttributesCount > 0) writer.varint(10, span.droppedAttributesCount);
-  for (const event of span.events) {
-    const part = writer.open(11);
-    writer.time(1, event.time);
-    writer.string(2, event.name);
-    writeAttributes(3, event.attributes ?? {});
-    writer.close(part);
-  }
-  if (span.droppedEventsCount > 0) writer.varint(12, span.droppedEventsCount);
-  for (const link of span.links) writeLink(link);
-  if (span.droppedLinksCount > 0) writer.varint(14, span.droppedLinksCount);
-  if (span.status.code !== 0) {
-    const part = writer.open(15);
-    if (span.status.message) writer.string(2, span.status.message);
-    writer.varint(3, span.status.code);
-    writer.close(part);
-  }
-  writer.fixed32(16, flags);
-  writer.close(message);
-}
-
-function writeLink(link: Link): void {
-  const part = writer.open(13);
-  writer.hex(1, link.context.traceId);
-  writer.hex(2, link.context.spanId);
-  writeAttributes(4, link.attributes ?? {});
-  writer.fixed32(6, link.context.traceFlags & 0xff);
-  writer.close(part);
-}
-
-function writeAttributes(field: number, attributes: Attributes): void {
-  for (const key in attributes) {
-    const value = attributes[key];
-    if (value === undefined || value === null) continue;
-    const known = isRepeated(key, value) ? fragment(field, key, value) : undefined;
-    if (known !== undefined) writer.bytes(known);
-    else writeAttribute(writer, field, key, value);
-  }
-}
-
-function encodedAttributes(field: number, attributes: Attributes): Buffer {
-  const own = new ProtobufWriter();
-  for (const key of Object.keys(attributes)) {
-    const value = attributes[key];
-    if (value !== undefined && value !== null) writeAttribute(own, field, key, value);
-  }
-  return own.take();
-}
-
-/** Values that are new in almost every span: not worth a place in the cache. */
-const UNIQUE = new Set([
-  'url.path',
-  'url.query',
-  'network.peer.port',
-  'waitfall.lock.key',
-  'waitfall.server.received_unix_nano',
-]);
-
-function isRepeated(key: string, value: AttributeValue): boolean {
-  if (typeof value === 'string') return value.length <= MAX_CACHED_LENGTH && !UNIQUE.has(key);
-  if (typeof value === 'boolean') return true;
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 1_000;
-}
-
-/** @returns the encoded attribute, or undefined where the cache has no room for another value of the key. */
-function fragment(field: number, key: string, value: AttributeValue): Buffer | undefined {
-  // Span attributes are by far the most; other fields have a name of their own in the cache.
-  const id = field === 9 ? key : `${field} ${key}`;
-  let byValue = fragments.get(id);
-  if (byValue === undefined) {
-    if (fragments.size >= MAX_CACHED) return undefined;
-    byValue = new Map();
-    fragments.set(id, byValue);
-  }
-  const known = byValue.get(value);
-  if (known !== undefined || byValue.size >= MAX_CACHED) return known;
-  writeAttribute(scratch, field, key, value);
-  const bytes = scratch.take();
-  byValue.set(value, bytes);
-  return bytes;
-}
-
-function writeAttribute(to: ProtobufWriter, field: number, key: string, value: AttributeValue): void {
-  const pair = to.open(field);
+function pair(to: ProtobufWriter, field: number, key: string, value: AttributeValue): void {
+  const message = to.open(field);
   to.string(1, key);
-  writeValue(to, 2, value);
-  to.close(pair);
+  anyValue(to, 2, value);
+  to.close(message);
 }
 
-function writeValue(to: ProtobufWriter, field: number, value: AttributeValue | null | undefined): void {
+function anyValue(to: ProtobufWriter, field: number, value: AttributeValue | null | undefined): void {
   const any = to.open(field);
   switch (typeof value) {
     case 'string':
@@ -180,7 +223,7 @@ function writeValue(to: ProtobufWriter, field: number, value: AttributeValue | n
       if (!Array.isArray(value)) break;
       {
         const list = to.open(5);
-        for (const element of value) writeValue(to, 1, element);
+        for (const element of value) anyValue(to, 1, element);
         to.close(list);
       }
   }

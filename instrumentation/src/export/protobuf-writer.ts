@@ -1,4 +1,4 @@
-const INITIAL = 64 * 1024;
+import { ByteWriter } from './byte-writer.ts';
 
 /** Wire types of https://protobuf.dev/programming-guides/encoding/ */
 const VARINT = 0;
@@ -8,136 +8,194 @@ const FIXED32 = 5;
 /** Lengths are written after their content, in a place of three bytes: up to 2 MiB a message. */
 const LENGTH_BYTES = 3;
 const MAX_MESSAGE = 2 ** (7 * LENGTH_BYTES) - 1;
+const WORD = 0x1_0000_0000;
 
 /** Writes protobuf into one growing buffer, without an object per message. */
-export class ProtobufWriter {
-  #buffer = Buffer.allocUnsafe(INITIAL);
-  #at = 0;
-
-  get length(): number {
-    return this.#at;
-  }
-
-  /** @returns a copy of what was written; the writer is empty afterwards. */
-  take(): Buffer {
-    const bytes = Buffer.from(this.#buffer.subarray(0, this.#at));
-    this.#at = 0;
-    return bytes;
-  }
-
-  clear(): void {
-    this.#at = 0;
-  }
-
+export class ProtobufWriter extends ByteWriter {
   /** Opens an embedded message. @returns what {@link close} needs. */
   open(field: number): number {
-    this.#reserve(16);
+    this.reserve(16);
     this.#varint((field << 3) | LENGTH);
-    this.#at += LENGTH_BYTES;
-    return this.#at;
+    this.at += LENGTH_BYTES;
+    return this.at;
   }
 
   close(start: number): void {
-    const length = this.#at - start;
+    const length = this.at - start;
     if (length > MAX_MESSAGE) throw new RangeError(`a message of ${length} bytes is too long to encode`);
-    this.#buffer[start - 3] = (length & 0x7f) | 0x80;
-    this.#buffer[start - 2] = ((length >>> 7) & 0x7f) | 0x80;
-    this.#buffer[start - 1] = length >>> 14;
+    this.buffer[start - 3] = (length & 0x7f) | 0x80;
+    this.buffer[start - 2] = ((length >>> 7) & 0x7f) | 0x80;
+    this.buffer[start - 1] = length >>> 14;
   }
 
   varint(field: number, value: number): void {
-    this.#reserve(20);
+    this.reserve(20);
     this.#varint((field << 3) | VARINT);
     if (value >= 0) this.#varint(value);
     else this.#negative(BigInt(value));
   }
 
   fixed32(field: number, value: number): void {
-    this.#reserve(16);
+    this.reserve(16);
     this.#varint((field << 3) | FIXED32);
-    this.#at = this.#buffer.writeUInt32LE(value >>> 0, this.#at);
+    this.#littleEndian(value);
   }
 
-  /** Epoch time as fixed64 ns. */
-  time(field: number, [seconds, nanos]: readonly [number, number]): void {
-    this.#reserve(16);
+  /** A 64-bit number of two unsigned words. */
+  fixed64(field: number, high: number, low: number): void {
+    this.reserve(16);
     this.#varint((field << 3) | FIXED64);
+    this.#littleEndian(low);
+    this.#littleEndian(high);
+  }
+
+  /** Epoch time as ns. */
+  time(field: number, [seconds, nanos]: readonly [number, number]): void {
     // Seconds times 1e9 does not fit a double: the product is put together from two halves.
     const low = (seconds & 0xffff) * 1e9 + nanos;
     const high = Math.floor(seconds / 0x10000) * 1e9;
-    const sumLow = (low % 0x1_0000_0000) + (high % 0x10000) * 0x10000;
-    const carry =
-      Math.floor(low / 0x1_0000_0000) + Math.floor(high / 0x10000) + Math.floor(sumLow / 0x1_0000_0000);
-    this.#at = this.#buffer.writeUInt32LE(sumLow % 0x1_0000_0000, this.#at);
-    this.#at = this.#buffer.writeUInt32LE(carry >>> 0, this.#at);
+    const sumLow = (low % WORD) + (high % 0x10000) * 0x10000;
+    const carry = Math.floor(low / WORD) + Math.floor(high / 0x10000) + Math.floor(sumLow / WORD);
+    this.fixed64(field, carry, sumLow % WORD);
   }
 
   double(field: number, value: number): void {
-    this.#reserve(16);
+    this.reserve(16);
     this.#varint((field << 3) | FIXED64);
-    this.#at = this.#buffer.writeDoubleLE(value, this.#at);
+    this.at = this.buffer.writeDoubleLE(value, this.at);
   }
 
-  /** Bytes given as hex text: trace and span ids. */
-  hex(field: number, text: string): void {
-    this.#reserve(16 + text.length);
-    this.#varint((field << 3) | LENGTH);
-    this.#varint(text.length >>> 1);
-    this.#at += this.#buffer.write(text, this.#at, 'hex');
+  /** An id of 128 bits, as four words. */
+  traceId(field: number, words: Int32Array): void {
+    this.reserve(20);
+    const { buffer } = this;
+    buffer[this.at++] = (field << 3) | LENGTH;
+    buffer[this.at++] = 16;
+    for (let i = 0; i < 4; i++) this.#bigEndian(words[i]);
   }
 
-  bytes(bytes: Uint8Array): void {
-    this.#reserve(bytes.length);
-    this.#buffer.set(bytes, this.#at);
-    this.#at += bytes.length;
+  /** An id of 64 bits. */
+  id(field: number, high: number, low: number): void {
+    this.reserve(16);
+    const { buffer } = this;
+    buffer[this.at++] = (field << 3) | LENGTH;
+    buffer[this.at++] = 8;
+    this.#bigEndian(high);
+    this.#bigEndian(low);
   }
 
   string(field: number, text: string): void {
     // A character is at most three bytes of UTF-8.
-    this.#reserve(16 + text.length * 3);
+    this.reserve(16 + text.length * 3);
     this.#varint((field << 3) | LENGTH);
-    const short = text.length < 128 ? this.#ascii(text) : false;
-    if (short) return;
-    const length = Buffer.byteLength(text);
-    this.#varint(length);
-    this.#at += this.#buffer.write(text, this.#at, 'utf8');
+    if (text.length < 128 && this.#ascii(text)) return;
+    this.#varint(Buffer.byteLength(text));
+    this.at += this.buffer.write(text, this.at, 'utf8');
+  }
+
+  /**
+   * A `KeyValue` with a text, as attribute of a message.
+   *
+   * @param key the key's field, encoded, and the tag of the value's.
+   */
+  textPair(field: number, key: Uint8Array, value: string): void {
+    const { length } = value;
+    const start = this.at;
+    const pairLength = key.length + 3 + length;
+    if (pairLength < 128) {
+      this.reserve(pairLength + 8);
+      const { buffer } = this;
+      buffer[this.at++] = (field << 3) | LENGTH;
+      buffer[this.at++] = pairLength;
+      this.bytes(key);
+      buffer[this.at++] = 2 + length;
+      buffer[this.at++] = (1 << 3) | LENGTH;
+      if (this.#ascii(value)) return;
+      // Not plain ASCII after all: its length is another one.
+      this.at = start;
+    }
+    const pair = this.open(field);
+    this.bytes(key);
+    const any = this.#openLength();
+    this.string(1, value);
+    this.close(any);
+    this.close(pair);
+  }
+
+  /** As {@link textPair}, with an integer of 0 or more. */
+  integerPair(field: number, key: Uint8Array, value: number): void {
+    this.reserve(key.length + 32);
+    const { buffer } = this;
+    buffer[this.at++] = (field << 3) | LENGTH;
+    const lengthAt = this.at++;
+    this.bytes(key);
+    const anyAt = this.at++;
+    buffer[this.at++] = (3 << 3) | VARINT;
+    this.#varint(value);
+    buffer[anyAt] = this.at - anyAt - 1;
+    buffer[lengthAt] = this.at - lengthAt - 1;
+  }
+
+  /** The length of a message whose tag is written already. */
+  #openLength(): number {
+    this.reserve(LENGTH_BYTES);
+    this.at += LENGTH_BYTES;
+    return this.at;
   }
 
   /** Short plain texts are copied by hand: a call into the runtime costs more. */
   #ascii(text: string): boolean {
-    const start = this.#at + 1;
-    for (let i = 0; i < text.length; i++) {
+    const { buffer } = this;
+    const { length } = text;
+    const start = this.at + 1;
+    for (let i = 0; i < length; i++) {
       const code = text.charCodeAt(i);
       if (code > 127) return false;
-      this.#buffer[start + i] = code;
+      buffer[start + i] = code;
     }
-    this.#buffer[this.#at] = text.length;
-    this.#at = start + text.length;
+    buffer[this.at] = length;
+    this.at = start + length;
     return true;
   }
 
   #varint(value: number): void {
+    const { buffer } = this;
     let rest = value;
-    while (rest > 0x7f) {
-      this.#buffer[this.#at++] = (rest % 0x80) | 0x80;
+    while (rest > 0x7fff_ffff) {
+      buffer[this.at++] = (rest % 0x80) | 0x80;
       rest = Math.floor(rest / 0x80);
     }
-    this.#buffer[this.#at++] = rest;
+    while (rest > 0x7f) {
+      buffer[this.at++] = (rest & 0x7f) | 0x80;
+      rest >>>= 7;
+    }
+    buffer[this.at++] = rest;
   }
 
   #negative(value: bigint): void {
     let rest = BigInt.asUintN(64, value);
     while (rest > 0x7fn) {
-      this.#buffer[this.#at++] = Number(rest & 0x7fn) | 0x80;
+      this.buffer[this.at++] = Number(rest & 0x7fn) | 0x80;
       rest >>= 7n;
     }
-    this.#buffer[this.#at++] = Number(rest);
+    this.buffer[this.at++] = Number(rest);
   }
 
-  #reserve(bytes: number): void {
-    if (this.#at + bytes <= this.#buffer.length) return;
-    const larger = Buffer.allocUnsafe(Math.max(this.#buffer.length * 2, this.#at + bytes));
-    this.#buffer.copy(larger, 0, 0, this.#at);
-    this.#buffer = larger;
+  #littleEndian(word: number): void {
+    const { buffer, at } = this;
+    buffer[at] = word;
+    buffer[at + 1] = word >>> 8;
+    buffer[at + 2] = word >>> 16;
+    buffer[at + 3] = word >>> 24;
+    this.at = at + 4;
+  }
+
+  #bigEndian(word: number): void {
+    const { buffer, at } = this;
+    buffer[at] = word >>> 24;
+    buffer[at + 1] = word >>> 16;
+    buffer[at + 2] = word >>> 8;
+    buffer[at + 3] = word;
+    this.at = at + 4;
   }
 }

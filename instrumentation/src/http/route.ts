@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { wrapMethod } from '../core/patch.ts';
+import { frameworkRouteOf } from './framework-routes.ts';
 
 const kMounts = Symbol('waitfall.mounts');
 const kRouter = Symbol('waitfall.router');
@@ -60,7 +61,7 @@ const patterns = new WeakMap<Route, string[]>();
 /** @returns the pattern of the route that answered, of low cardinality; undefined where none did. */
 export function routeOf(request: IncomingMessage): string | undefined {
   const { route, baseUrl } = request as { route?: Route; baseUrl?: string };
-  if (route === undefined || route === null || route.path === undefined) return undefined;
+  if (route === undefined || route === null || route.path === undefined) return frameworkRouteOf(request);
   const own = typeof route.path === 'string' ? route.path : String(route.path);
   const base = baseUrl ? mountPattern(route, baseUrl) : '';
   if (base === '') return own;

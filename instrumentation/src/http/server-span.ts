@@ -2,21 +2,16 @@ import type { EventEmitter } from 'node:events';
 import * as http from 'node:http';
 import * as https from 'node:https';
 import type { Socket } from 'node:net';
-import {
-  type Attributes,
-  type Context,
-  context,
-  propagation,
-  ROOT_CONTEXT,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-} from '@opentelemetry/api';
+import { type Context, context, propagation, ROOT_CONTEXT } from '@opentelemetry/api';
+import { withSpan } from '../core/context-node.ts';
 import { wrapMethod } from '../core/patch.ts';
+import { parentOf } from '../standalone/propagator.ts';
 import type { StandaloneProvider } from '../standalone/provider.ts';
 import { RecordedSpan } from '../standalone/recorded-span.ts';
-import { CLIENT_CLOSED } from './client-closed.ts';
+import { methodOf } from './method.ts';
+import { queuedMs } from './queue-header.ts';
 import { routeOf } from './route.ts';
+import { ServerAttributes } from './server-attributes.ts';
 
 const kVisit = Symbol('waitfall.visit');
 const kOpen = Symbol('waitfall.open_requests');
@@ -24,6 +19,7 @@ const kOpen = Symbol('waitfall.open_requests');
 /** One request of a server, from its first callback to the close of its response. */
 interface Visit {
   readonly span: RecordedSpan;
+  readonly attributes: ServerAttributes;
   readonly active: Context;
   readonly request: http.IncomingMessage;
   readonly response: http.ServerResponse;
@@ -38,20 +34,7 @@ interface MarkedSocket {
   [kOpen]?: Set<Visit>;
 }
 
-/** Methods that may stand in a span name; others are `_OTHER`, so that names stay few. */
-const METHODS = new Set([
-  'GET',
-  'HEAD',
-  'POST',
-  'PUT',
-  'DELETE',
-  'CONNECT',
-  'OPTIONS',
-  'TRACE',
-  'PATCH',
-  'QUERY',
-]);
-const MAX_URL = 2_048;
+let tracedBy: StandaloneProvider | undefined;
 
 /**
  * Makes the SERVER span of each request of `http` and `https` servers, and keeps its context active in the
@@ -59,26 +42,57 @@ const MAX_URL = 2_048;
  * on any request.
  */
 export function patchHttpServers(provider: StandaloneProvider): void {
-  const aroundServer = (inner: () => (...args: unknown[]) => unknown) =>
-    function emit(this: http.Server, event: string, ...args: unknown[]): unknown {
+  tracedBy = provider;
+  patchServer(http.Server.prototype, provider);
+  patchServer(https.Server.prototype, provider);
+  patchResponse(http.ServerResponse.prototype);
+  patchRequest(http.IncomingMessage.prototype);
+}
+
+/** As {@link patchHttpServers}; to be called when a service loads `http2`, which others need not pay for. */
+export function patchHttp2(http2: typeof import('node:http2')): void {
+  const provider = tracedBy;
+  if (provider === undefined) return;
+  // The classes of its servers are not exported.
+  for (const server of [http2.createServer(), http2.createSecureServer({})])
+    patchServer(Object.getPrototypeOf(server), provider);
+  patchResponse(http2.Http2ServerResponse.prototype);
+  patchRequest(http2.Http2ServerRequest.prototype);
+}
+
+function patchServer(prototype: object, provider: StandaloneProvider): void {
+  wrapMethod(prototype, 'emit', (inner) => {
+    return function emit(this: http.Server, event: string, ...args: unknown[]): unknown {
       if (event !== 'request' && event !== 'checkContinue') return inner().call(this, event, ...args);
-      const visit = begin(provider, args[0] as http.IncomingMessage, args[1] as http.ServerResponse);
-      if (visit === undefined) return inner().call(this, event, ...args);
-      return context.with(visit, inner(), this, event, ...args);
+      const active = begin(provider, args[0] as http.IncomingMessage, args[1] as http.ServerResponse);
+      if (active === undefined) return inner().call(this, event, ...args);
+      return context.with(active, inner(), this, event, ...args);
     };
-  wrapMethod(http.Server.prototype, 'emit', aroundServer);
-  wrapMethod(https.Server.prototype, 'emit', aroundServer);
-  wrapMethod(http.ServerResponse.prototype, 'emit', (inner) => {
+  });
+}
+
+function patchResponse(prototype: object): void {
+  wrapMethod(prototype, 'emit', (inner) => {
     return function emit(this: http.ServerResponse & Marked, ...args: unknown[]): unknown {
       const visit = this[kVisit];
       if (visit === undefined) return inner().apply(this, args);
-      if (args[0] === 'finish') visit.finished = true;
+      if (args[0] === 'finish') visit.finished = !isAborted(visit.request);
       const result = inContext(visit, inner(), this, args);
       if (args[0] === 'close') end(visit);
       return result;
     };
   });
-  wrapMethod(http.IncomingMessage.prototype, 'emit', (inner) => {
+}
+
+/** HTTP/2 says `finish` also for a stream that the client has cancelled. */
+function isAborted(request: http.IncomingMessage): boolean {
+  return (
+    request.httpVersionMajor === 2 && (request as { stream?: { aborted?: boolean } }).stream?.aborted === true
+  );
+}
+
+function patchRequest(prototype: object): void {
+  wrapMethod(prototype, 'emit', (inner) => {
     return function emit(this: http.IncomingMessage & Marked, ...args: unknown[]): unknown {
       const visit = this[kVisit];
       return visit === undefined ? inner().apply(this, args) : inContext(visit, inner(), this, args);
@@ -108,12 +122,15 @@ function begin(
   try {
     if (request[kVisit] !== undefined) return undefined;
     const { headers } = request;
-    const carriesContext = headers['traceparent'] !== undefined || headers['baggage'] !== undefined;
-    const parent = carriesContext ? propagation.extract(ROOT_CONTEXT, headers) : ROOT_CONTEXT;
-    const span = provider.start(methodOf(request), { kind: SpanKind.SERVER }, parent);
-    const active = trace.setSpan(parent, span);
+    const below =
+      headers['baggage'] === undefined ? ROOT_CONTEXT : propagation.extract(ROOT_CONTEXT, headers);
+    const parent = parentOf(headers.traceparent as string | undefined, headers['tracestate']);
+    const span = provider.startServer(methodOf(request), parent, queuedMs(headers) ?? 0);
+    const active = withSpan(below, span);
     if (!(span instanceof RecordedSpan)) return active;
-    const visit: Visit = { span, active, request, response, finished: false };
+    const attributes = new ServerAttributes(request);
+    span.details = attributes;
+    const visit: Visit = { span, attributes, active, request, response, finished: false };
     request[kVisit] = visit;
     response[kVisit] = visit;
     trackPipelined(visit);
@@ -129,7 +146,7 @@ function begin(
  */
 function trackPipelined(visit: Visit): void {
   const socket = visit.request.socket as (Socket & MarkedSocket) | null;
-  if (socket === null || visit.response.socket !== null) return;
+  if (socket === null || visit.response.socket !== null || visit.request.httpVersionMajor > 1) return;
   let open = socket[kOpen];
   if (open === undefined) {
     open = new Set();
@@ -144,63 +161,17 @@ function trackPipelined(visit: Visit): void {
 }
 
 function end(visit: Visit): void {
-  const { span, request, response } = visit;
+  const { span, attributes, request, response } = visit;
   if (span.ended) return;
   try {
-    describe(visit);
+    const name = attributes.complete(span, request, response, routeOf(request), visit.finished);
+    if (!span.renamed) span.name = name;
   } catch {
     // A request object that is not Node's own: the span ends without some attributes.
   }
   // Assigned, not deleted: deleting would make the objects of every request slow ones.
   (request as Marked)[kVisit] = undefined;
   (response as Marked)[kVisit] = undefined;
-  (request.socket as MarkedSocket | null)?.[kOpen]?.delete(visit);
+  if (request.httpVersionMajor === 1) (request.socket as MarkedSocket | null)?.[kOpen]?.delete(visit);
   span.end();
-}
-
-/** Attributes of https://opentelemetry.io/docs/specs/semconv/http/http-spans/; what the service set stays. */
-function describe({ span, request, response, finished }: Visit): void {
-  const method = methodOf(request);
-  const route = routeOf(request);
-  const url = (request as { originalUrl?: string }).originalUrl ?? request.url ?? '/';
-  const query = url.indexOf('?');
-  const attributes: Attributes = {
-    'http.request.method': method,
-    'url.scheme': (request.socket as { encrypted?: boolean } | null)?.encrypted ? 'https' : 'http',
-    'url.path': (query < 0 ? url : url.slice(0, query)).slice(0, MAX_URL),
-    'network.protocol.version': request.httpVersion,
-  };
-  if (method === '_OTHER') attributes['http.request.method_original'] = request.method;
-  if (query >= 0) attributes['url.query'] = url.slice(query + 1, query + 1 + MAX_URL);
-  if (route !== undefined) attributes['http.route'] = route;
-  const { host, 'user-agent': agent } = request.headers;
-  if (host !== undefined) {
-    const port = /:(\d+)$/.exec(host);
-    attributes['server.address'] = port === null ? host : host.slice(0, port.index);
-    if (port !== null) attributes['server.port'] = Number(port[1]);
-  }
-  if (agent !== undefined) attributes['user_agent.original'] = agent;
-  const { remoteAddress, remotePort } = request.socket ?? {};
-  if (remoteAddress !== undefined) {
-    attributes['client.address'] = remoteAddress;
-    attributes['network.peer.address'] = remoteAddress;
-    attributes['network.peer.port'] = remotePort;
-  }
-  if (finished || response.headersSent) {
-    attributes['http.response.status_code'] = response.statusCode;
-    if (response.statusCode >= 500) {
-      attributes['error.type'] = String(response.statusCode);
-      span.setStatus({ code: SpanStatusCode.ERROR });
-    }
-  }
-  if (!finished) attributes['error.type'] = CLIENT_CLOSED;
-  for (const key of Object.keys(attributes)) {
-    if (span.attributes[key] === undefined) span.setAttribute(key, attributes[key]!);
-  }
-  if (!span.renamed) span.name = route === undefined ? method : `${method} ${route}`;
-}
-
-function methodOf(request: http.IncomingMessage): string {
-  const method = request.method ?? 'GET';
-  return METHODS.has(method) ? method : '_OTHER';
 }

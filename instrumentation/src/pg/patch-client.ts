@@ -4,9 +4,9 @@ import { isSampled } from '../core/emit.ts';
 import { loopClock } from '../core/loop-clock.ts';
 import { emitLoopTail } from '../core/loop-wait.ts';
 import { wrapMethod } from '../core/patch.ts';
-import { rootOf } from '../core/root.ts';
+import { type RootRecord, rootOf } from '../core/root.ts';
 import { enterWork, leaveWork } from '../core/work.ts';
-import { ConnectionLocks } from './locks/connection-locks.ts';
+import { ConnectionLocks, type Running } from './locks/connection-locks.ts';
 import { DatabaseRows } from './locks/rows.ts';
 import { type CachedPlan, PlanCache } from './sql/plan-cache.ts';
 import { StatementSpan } from './statement-span.ts';
@@ -49,8 +49,8 @@ interface Connection {
 export function patchClient(Client: { prototype: object }, on: ClientSwitch): boolean {
   const patched = wrapMethod(Client.prototype, 'query', (inner) => {
     return function query(this: PgClient, ...args: unknown[]) {
-      const watch = on.statements ? begin(this, args, on) : undefined;
-      return watch === undefined ? inner().apply(this, args) : watched(this, inner(), args, watch);
+      const statement = on.statements ? begin(this, args, on) : undefined;
+      return statement === undefined ? inner().apply(this, args) : watched(this, inner(), args, statement);
     };
   });
   wrapMethod(Client.prototype, 'end', (inner) => {
@@ -63,17 +63,79 @@ export function patchClient(Client: { prototype: object }, on: ClientSwitch): bo
 }
 
 /** A statement that is watched from its call to its reply. */
-interface Watch {
-  /** Undefined for a statement that neither locks rows nor stands in a transaction. */
-  readonly connection: Connection | undefined;
-  readonly plan: CachedPlan;
-  readonly text: string | undefined;
-  readonly values: readonly unknown[] | undefined;
+class WatchedStatement {
   readonly caller: Context;
+  readonly #client: PgClient;
+  readonly #connection: Connection | undefined;
+  readonly #plan: CachedPlan;
+  readonly #text: string | undefined;
+  readonly #callMs = now();
+  readonly #root: RootRecord | undefined;
+  readonly #span: StatementSpan;
+  readonly #running: Running | undefined;
+  #isHandedOn = false;
+
+  /** @param connection undefined for a statement that neither locks rows nor stands in a transaction. */
+  constructor(
+    client: PgClient,
+    caller: Context,
+    connection: Connection | undefined,
+    plan: CachedPlan,
+    text: string | undefined,
+    values: readonly unknown[] | undefined,
+  ) {
+    this.caller = caller;
+    this.#client = client;
+    this.#connection = connection;
+    this.#plan = plan;
+    this.#text = text;
+    this.#root = rootOf(caller);
+    leaveWork(this.#root, caller, this.#callMs);
+    this.#span = new StatementSpan(caller, this.#callMs);
+    this.#running = connection?.locks.sent(plan, values, this.#span.parent);
+    if (this.#running !== undefined) this.#running.hasStatementSpan = this.#span.isKnown;
+  }
+
+  /** The client has taken the statement. */
+  handedOn(): void {
+    this.#isHandedOn = true;
+    this.#span.handedOn();
+    const running = this.#running;
+    if (running === undefined) return;
+    running.parent = this.#span.parent;
+    running.hasStatementSpan = this.#span.isKnown;
+  }
+
+  /** Its reply is here, or an error; the service has not seen it yet. */
+  replied(error: unknown, result?: QueryResult): void {
+    try {
+      const atMs = now();
+      const loopWait = loopClock.waitAt(atMs);
+      enterWork(this.#root, atMs);
+      if (this.#running !== undefined)
+        this.#connection?.locks.replied(this.#running, this.#client, error, result?.rowCount, loopWait.maxMs);
+      // Before it was handed on, the reply is an error of the call itself.
+      if (this.#isHandedOn) emitLoopTail(this.#span.parent, loopWait, this.#callMs, atMs);
+      this.#span.end(this.#client, this.#plan, this.#text, error, atMs);
+    } catch {
+      // Ours must never reach the service.
+    }
+  }
+
+  /** @returns the service's callback, after ours, in the context of its call. */
+  wrap(callback: Callback): Callback {
+    const statement = this;
+    return function (this: unknown, ...all: Parameters<Callback>) {
+      statement.replied(all[0], all[1]);
+      const { caller } = statement;
+      if (context.active() === caller) return callback.apply(this, all);
+      return context.with(caller, callback, this, ...all);
+    };
+  }
 }
 
 /** @returns what to watch, or undefined for what goes through as it is. */
-function begin(client: PgClient, args: unknown[], on: ClientSwitch): Watch | undefined {
+function begin(client: PgClient, args: unknown[], on: ClientSwitch): WatchedStatement | undefined {
   try {
     const [first, second] = args;
     const caller = context.active();
@@ -95,14 +157,16 @@ function begin(client: PgClient, args: unknown[], on: ClientSwitch): Watch | und
     if (plan === undefined) return undefined;
     const locks = plan.locks.length > 0 || plan.transaction !== null || plan.statements > 1;
     if (!on.rowLocks || !(locks || connection?.locks.isInvolved)) {
-      return isSampled(caller) ? { connection: undefined, plan, text, values, caller } : undefined;
+      return isSampled(caller)
+        ? new WatchedStatement(client, caller, undefined, plan, text, values)
+        : undefined;
     }
     if (connection === undefined) {
       connection = { locks: new ConnectionLocks(rowsOf(client, on)), named: new Map() };
       connections.set(client, connection);
     }
     if (typeof first === 'object') rememberName(first as QueryConfig, plan, connection);
-    return { connection, plan, text, values, caller };
+    return new WatchedStatement(client, caller, connection, plan, text, values);
   } catch {
     return undefined;
   }
@@ -135,48 +199,16 @@ function watched(
   client: PgClient,
   query: (...args: unknown[]) => unknown,
   args: unknown[],
-  { connection, plan, text, values, caller }: Watch,
+  statement: WatchedStatement,
 ): unknown {
-  const callMs = now();
-  const root = rootOf(caller);
-  leaveWork(root, caller, callMs);
-  const span = new StatementSpan(caller, callMs);
-  const running = connection?.locks.sent(plan, values, span.parent);
-  if (running !== undefined) running.hasStatementSpan = span.isKnown;
-  let handedOn = false;
-  const replied = (error: unknown, result?: QueryResult) => {
-    try {
-      const atMs = now();
-      const loopWait = loopClock.waitAt(atMs);
-      enterWork(root, atMs);
-      if (running !== undefined)
-        connection?.locks.replied(running, client, error, result?.rowCount, loopWait.maxMs);
-      // Before it was handed on, the reply is an error of the call itself.
-      if (handedOn) emitLoopTail(span.parent, loopWait, callMs, atMs);
-      span.end(client, plan, text, error, atMs);
-    } catch {
-      // Ours must never reach the service.
-    }
-  };
-  const wrap = (callback: Callback): Callback =>
-    function (this: unknown, ...all: Parameters<Callback>) {
-      replied(all[0], all[1]);
-      if (context.active() === caller) return callback.apply(this, all);
-      return context.with(caller, callback, this, ...all);
-    };
   try {
-    const result = callInStyle(client, query, args, wrap);
-    return isThenable(result) ? settled(result, replied) : result;
+    const result = callInStyle(client, query, args, statement);
+    return isThenable(result) ? settled(result, statement) : result;
   } catch (error) {
-    replied(error);
+    statement.replied(error);
     throw error;
   } finally {
-    handedOn = true;
-    span.handedOn();
-    if (running !== undefined) {
-      running.parent = span.parent;
-      running.hasStatementSpan = span.isKnown;
-    }
+    statement.handedOn();
   }
 }
 
@@ -184,17 +216,19 @@ function callInStyle(
   client: PgClient,
   query: (...args: unknown[]) => unknown,
   args: unknown[],
-  wrap: (callback: Callback) => Callback,
+  statement: WatchedStatement,
 ): unknown {
-  const last = args.at(-1);
-  if (args.length > 1 && typeof last === 'function') {
-    return query.call(client, ...args.slice(0, -1), wrap(last as Callback));
+  const at = args.length - 1;
+  const last = args[at];
+  if (at > 0 && typeof last === 'function') {
+    args[at] = statement.wrap(last as Callback);
+    return query.apply(client, args);
   }
   const config = args[0] as QueryConfig;
   if (typeof config !== 'object' || typeof config.callback !== 'function') return query.apply(client, args);
   // The callback stands in the caller's object: it is exchanged for the length of the call only.
   const own = config.callback;
-  config.callback = wrap(own as Callback);
+  config.callback = statement.wrap(own as Callback);
   try {
     return query.apply(client, args);
   } finally {
@@ -203,14 +237,14 @@ function callInStyle(
 }
 
 /** The returned promise takes the place of pg's: an unhandled rejection stays exactly one. */
-function settled(result: PromiseLike<unknown>, replied: Callback): PromiseLike<unknown> {
+function settled(result: PromiseLike<unknown>, statement: WatchedStatement): PromiseLike<unknown> {
   return result.then(
     (value) => {
-      replied(undefined, value as QueryResult);
+      statement.replied(undefined, value as QueryResult);
       return value;
     },
     (error: unknown) => {
-      replied(error);
+      statement.replied(error);
       throw error;
     },
   );

@@ -10,8 +10,20 @@ import { enterWork, leaveWork } from '../core/work.ts';
 import { poolResource } from './pool-name.ts';
 import type { PgClient, PgPool } from './types.ts';
 
-/** Everybody who waits for a slot of a pool now, by pool. */
-const waiting = new WeakMap<PgPool, Set<PoolWait>>();
+/** What is known of one pool: its name, and everybody who waits for a slot of it now. */
+interface PoolState {
+  readonly resource: string;
+  readonly waiting: Set<PoolWait>;
+}
+
+const states = new WeakMap<PgPool, PoolState>();
+
+function stateOf(pool: PgPool): PoolState {
+  let state = states.get(pool);
+  if (state === undefined) states.set(pool, (state = { resource: poolResource(pool), waiting: new Set() }));
+  return state;
+}
+
 /** Who holds a slot now. Bounded by the pools' sizes; entries go at release. */
 const holding = new Map<PgClient, PoolWait>();
 
@@ -49,8 +61,7 @@ function watchHolds(): void {
 export class PoolWait {
   /** Where the caller's callback continues. */
   readonly caller: Context = context.active();
-  readonly #pool: PgPool;
-  readonly #resource: string;
+  readonly #state: PoolState;
   readonly #capacity: number | undefined;
   readonly #inUse: number | undefined;
   readonly #queueDepth: number | undefined;
@@ -65,8 +76,7 @@ export class PoolWait {
 
   constructor(pool: PgPool) {
     leaveWork(rootOf(this.caller), this.caller, this.#startMs);
-    this.#pool = pool;
-    this.#resource = poolResource(pool);
+    this.#state = stateOf(pool);
     const { totalCount: total, idleCount: idle } = pool;
     const max = pool.options?.max;
     const pending = pool._pendingQueue?.length;
@@ -80,9 +90,7 @@ export class PoolWait {
       this.#queued = pending >= idle + (max - total);
     }
     takePoolSpan();
-    let waiters = waiting.get(pool);
-    if (waiters === undefined) waiting.set(pool, (waiters = new Set()));
-    waiters.add(this);
+    this.#state.waiting.add(this);
   }
 
   /** Called when the pool's own `connect` has returned: a span that started within it is the official one. */
@@ -128,8 +136,8 @@ export class PoolWait {
     if (this.#takenMs > sinceMs) return;
     const traceId = trace.getSpanContext(this.#parent)?.traceId;
     warnOnce(
-      `hold ${this.#resource}`,
-      `a connection of ${this.#resource} is held for more than ${Math.round(holdWarnMs / 1e3)} s` +
+      `hold ${this.#state.resource}`,
+      `a connection of ${this.#state.resource} is held for more than ${Math.round(holdWarnMs / 1e3)} s` +
         `${traceId === undefined ? '' : ` (trace ${traceId})`}: is its release missing on some path?`,
     );
   }
@@ -137,7 +145,7 @@ export class PoolWait {
   #leave(): boolean {
     if (this.#settled) return false;
     this.#settled = true;
-    waiting.get(this.#pool)?.delete(this);
+    this.#state.waiting.delete(this);
     return true;
   }
 
@@ -160,7 +168,7 @@ export class PoolWait {
     const startMs = this.#queued || outcome !== 'acquired' ? this.#startMs : endMs;
     emitSegment({
       segment: 'pool_wait',
-      resource: this.#resource,
+      resource: this.#state.resource,
       parent: this.#parent,
       startMs,
       endMs,
@@ -178,7 +186,7 @@ export class PoolWait {
     countTime(this.#parent, 'connection_wait', startMs, endMs);
     emitSegment({
       segment: 'connection_wait',
-      resource: `${PREFIX_CONNECT}${this.#resource}`,
+      resource: `${PREFIX_CONNECT}${this.#state.resource}`,
       parent: this.#parent,
       startMs,
       endMs,
@@ -198,5 +206,5 @@ export function releaseSlot(client: PgClient): void {
 
 /** Closes the waits that a pool which has just been ended leaves hanging. */
 export function abortWaiters(pool: PgPool): void {
-  for (const wait of [...(waiting.get(pool) ?? [])]) wait.abort();
+  for (const wait of [...(states.get(pool)?.waiting ?? [])]) wait.abort();
 }

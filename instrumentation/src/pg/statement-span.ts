@@ -1,7 +1,7 @@
-import { type Attributes, type Context, SpanKind, trace } from '@opentelemetry/api';
+import { type Context, SpanKind, trace } from '@opentelemetry/api';
 import { type ReservedSpan, reserveSpan } from '../core/emit.ts';
+import { Fragment } from '../core/fragment.ts';
 import { takeQuerySpan } from '../core/started-span.ts';
-import { shareAttributes } from '../export/shared-attributes.ts';
 import type { CachedPlan } from './sql/plan-cache.ts';
 import type { PgClient } from './types.ts';
 
@@ -42,13 +42,12 @@ export class StatementSpan {
   /** Writes our span, where it is ours to write. */
   end(client: PgClient, plan: CachedPlan, text: string | undefined, error: unknown, endMs: number): void {
     if (this.#own === undefined) return;
-    const { name, attributes } = describe(client, plan, text);
-    if (error === undefined || error === null) {
-      this.#own.end(name, SpanKind.CLIENT, endMs, attributes, false);
-      return;
-    }
-    const errorType = String((error as { code?: unknown }).code ?? (error as Error).name);
-    this.#own.end(name, SpanKind.CLIENT, endMs, { ...attributes, 'error.type': errorType }, true);
+    const { name, fixed } = describe(client, plan, text);
+    const failed = error !== undefined && error !== null;
+    const rest = failed
+      ? { 'error.type': String((error as { code?: unknown }).code ?? (error as Error).name) }
+      : undefined;
+    this.#own.endFixed(name, SpanKind.CLIENT, endMs, fixed, rest, failed);
   }
 
   #adopt(): void {
@@ -59,7 +58,7 @@ export class StatementSpan {
 
 interface Description {
   readonly name: string;
-  readonly attributes: Attributes;
+  readonly fixed: Fragment;
 }
 
 /** Name and attributes by connection parameters and text: they repeat in every request. */
@@ -75,7 +74,7 @@ function describe(client: PgClient, plan: CachedPlan, text: string | undefined):
     const operation = /^\s*([A-Za-z]+)/.exec(text ?? '')?.[1].toUpperCase();
     description = {
       name: `pg.query:${operation ?? ''} ${database ?? ''}`.trim(),
-      attributes: shareAttributes({
+      fixed: new Fragment({
         'db.system.name': 'postgresql',
         'db.namespace': database,
         'server.address': host,

@@ -3,7 +3,7 @@ import { type AnySpanProcessor, WaitfallSpanProcessor } from '../core/span-proce
 import { warnOnce } from '../core/warn.ts';
 import { FanOutProcessor } from '../export/fan-out.ts';
 import { FileSpanProcessor } from '../export/file-processor.ts';
-import { markClientClosed } from '../http/client-closed.ts';
+import { httpInstrumentationHooks } from '../http/official-http.ts';
 import type { WaitfallInstrumentation } from '../instrumentation.ts';
 import { isDisabled } from './disabled.ts';
 import { type Loaded, loadOptional } from './optional-module.ts';
@@ -20,7 +20,7 @@ const OFFICIAL: readonly (readonly [string, string, object?])[] = [
   [
     '@opentelemetry/instrumentation-http',
     'HttpInstrumentation',
-    { applyCustomAttributesOnSpan: markClientClosed },
+    httpInstrumentationHooks(),
   ],
   ['@opentelemetry/instrumentation-express', 'ExpressInstrumentation'],
   ['@opentelemetry/instrumentation-pg', 'PgInstrumentation'],

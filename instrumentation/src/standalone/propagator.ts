@@ -5,6 +5,7 @@ import {
   createTraceState,
   isSpanContextValid,
   propagation,
+  type SpanContext,
   type TextMapGetter,
   type TextMapPropagator,
   type TextMapSetter,
@@ -43,21 +44,29 @@ export class W3cPropagator implements TextMapPropagator {
   }
 
   extract(context: Context, carrier: unknown, getter: TextMapGetter): Context {
-    const match = PATTERN.exec(first(getter.get(carrier, TRACEPARENT)) ?? '');
-    let result = context;
-    if (match !== null && (match[1] !== '00' || match[5] === undefined)) {
-      const state = list(getter.get(carrier, TRACESTATE));
-      result = trace.setSpanContext(result, {
-        traceId: match[2],
-        spanId: match[3],
-        traceFlags: Number.parseInt(match[4], 16) & TraceFlags.SAMPLED,
-        isRemote: true,
-        traceState: state === undefined ? undefined : createTraceState(state),
-      });
-    }
+    const parent = parentOf(first(getter.get(carrier, TRACEPARENT)), list(getter.get(carrier, TRACESTATE)));
+    const result = parent === undefined ? context : trace.setSpanContext(context, parent);
     const baggage = list(getter.get(carrier, BAGGAGE));
     return baggage === undefined ? result : withBaggage(result, baggage);
   }
+}
+
+/** @returns what `traceparent` and `tracestate` say, or undefined where they say nothing valid. */
+export function parentOf(
+  traceparent: string | undefined,
+  tracestate: string | string[] | undefined,
+): SpanContext | undefined {
+  if (traceparent === undefined) return undefined;
+  const match = PATTERN.exec(traceparent);
+  if (match === null || (match[1] === '00' && match[5] !== undefined)) return undefined;
+  const state = list(tracestate);
+  return {
+    traceId: match[2],
+    spanId: match[3],
+    traceFlags: Number.parseInt(match[4], 16) & TraceFlags.SAMPLED,
+    isRemote: true,
+    traceState: state === undefined ? undefined : createTraceState(state),
+  };
 }
 
 function withBaggage(context: Context, header: string): Context {

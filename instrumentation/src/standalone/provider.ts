@@ -14,12 +14,14 @@ import {
 } from '@opentelemetry/api';
 import { SCOPE_NAME } from '../conventions.ts';
 import { now } from '../core/clock.ts';
+import { withSpan } from '../core/context-node.ts';
 import { addLazySink, type LazySink, removeLazySink } from '../core/emit.ts';
-import { type FinishedSpan, LazySpan, newSpanId, type SpanOrigin } from '../core/lazy-span.ts';
-import { loopIdleMs } from '../core/loop-clock.ts';
-import { beginRequest, endRoot, isRequestEntry } from '../core/request.ts';
-import { RootRecord, rootOfSpan, setRoot } from '../core/root.ts';
+import type { FinishedSpan } from '../core/finished-span.ts';
+import { LazySpan, type SpanOrigin } from '../core/lazy-span.ts';
+import { beginRequest, finishRequest } from '../core/request.ts';
+import { rootOfSpan } from '../core/root.ts';
 import { flushBeforeShutdown } from '../core/shutdown.ts';
+import { childContext, newSpanId, newTraceId } from '../core/span-id.ts';
 import { noteStarted, type StartedSpan } from '../core/started-span.ts';
 import { isTracingSuppressed } from '../core/suppress.ts';
 import { VERSION } from '../core/version.ts';
@@ -29,6 +31,10 @@ import type { SamplerSettings } from './sampler.ts';
 /** Where finished spans go. */
 export interface SpanDestination {
   onEnd(span: RecordedSpan | LazySpan): void;
+  /** As {@link onEnd}, without an object in the shape of the SDK's. */
+  onFinished?(span: FinishedSpan, origin: SpanOrigin): void;
+  /** As {@link onEnd}. */
+  onRecorded?(span: RecordedSpan): void;
   forceFlush(): Promise<void>;
 }
 
@@ -52,10 +58,13 @@ export class StandaloneProvider implements TracerProvider, LazySink {
     return new StandaloneTracer((spanName, options, active) => this.start(spanName, options, active, origin));
   }
 
-  accept(finished: FinishedSpan): LazySpan {
-    const span = new LazySpan(this.#own, finished);
-    for (const destination of this.#destinations) destination.onEnd(span);
-    return span;
+  accept(finished: FinishedSpan): void {
+    const destinations = this.#destinations;
+    if (destinations.length > 1) finished.context ??= childContext(finished.parent);
+    for (const destination of destinations) {
+      if (destination.onFinished !== undefined) destination.onFinished(finished, this.#own);
+      else destination.onEnd(new LazySpan(this.#own, finished));
+    }
   }
 
   async forceFlush(): Promise<void> {
@@ -68,44 +77,58 @@ export class StandaloneProvider implements TracerProvider, LazySink {
     await this.forceFlush();
   }
 
-  start(name: string, options: SpanOptions, active: Context, origin: SpanOrigin = this.#own): Span {
+  start(name: string, options: SpanOptions, active: Context, origin: SpanOrigin): Span {
     if (isTracingSuppressed(active)) return trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
     const parentSpan = options.root === true ? undefined : trace.getSpan(active);
     const parent = validOrUndefined(parentSpan?.spanContext());
     const spanContext = this.#newContext(parent);
     if ((spanContext.traceFlags & TraceFlags.SAMPLED) === 0) return trace.wrapSpanContext(spanContext);
-    const atMs = now();
     const inherited = parent === undefined || parent.isRemote === true ? undefined : rootOfSpan(parentSpan);
-    const makeRoot = (span: Span) => inherited ?? new RootRecord(span, atMs, loopIdleMs());
     const span = new RecordedSpan(
       spanContext,
       parent,
       name,
       options.kind ?? SpanKind.INTERNAL,
-      options.links,
-      [0, 0],
-      makeRoot,
+      now(),
+      inherited,
       origin,
       this.#ended,
+      options.links,
     );
-    span.startTime =
-      options.startTime === undefined
-        ? span.root.anchor.toHrTime(atMs)
-        : toHrTime(options.startTime, span.root);
-    setRoot(span, span.root, atMs);
+    if (options.startTime !== undefined) span.startTime = toHrTime(options.startTime, span.root);
     if (options.attributes !== undefined) span.setAttributes(options.attributes as Attributes);
-    const started = span as unknown as StartedSpan;
-    if (inherited === undefined && options.startTime === undefined && isRequestEntry(started)) {
-      beginRequest(started, span.root, atMs);
-    }
-    noteStarted(started);
+    noteStarted(span as unknown as StartedSpan);
+    return span;
+  }
+
+  /**
+   * Starts the SERVER span of a request, in its first callback.
+   *
+   * @param parent where the request came from, if it said.
+   * @param queuedMs how long ago a proxy took it, ms; 0 where that is not known.
+   */
+  startServer(name: string, parent: SpanContext | undefined, queuedMs: number): Span {
+    const spanContext = this.#newContext(parent);
+    if ((spanContext.traceFlags & TraceFlags.SAMPLED) === 0) return trace.wrapSpanContext(spanContext);
+    const atMs = now();
+    const span = new RecordedSpan(
+      spanContext,
+      parent,
+      name,
+      SpanKind.SERVER,
+      atMs,
+      undefined,
+      this.#own,
+      this.#ended,
+    );
+    span.startMs = beginRequest(span.root, atMs, queuedMs);
     return span;
   }
 
   /** The trace and the decision are the parent's; without one they begin here. */
   #newContext(parent: SpanContext | undefined): SpanContext {
     const { root, parentBased } = this.#sampler;
-    const traceId = parent?.traceId ?? newSpanId() + newSpanId();
+    const traceId = parent?.traceId ?? newTraceId();
     const local = parent !== undefined && parent.isRemote !== true;
     const follow = parent !== undefined && (parentBased || local);
     const sampled = follow ? (parent.traceFlags & TraceFlags.SAMPLED) !== 0 : root(traceId);
@@ -118,8 +141,11 @@ export class StandaloneProvider implements TracerProvider, LazySink {
   }
 
   readonly #ended = (span: RecordedSpan): void => {
-    if (span.root.span === span) endRoot(span as unknown as StartedSpan, span.root);
-    for (const destination of this.#destinations) destination.onEnd(span);
+    if (span.root.span === span) finishRequest(span.root, span.endMs);
+    for (const destination of this.#destinations) {
+      if (destination.onRecorded !== undefined) destination.onRecorded(span);
+      else destination.onEnd(span);
+    }
   };
 }
 
@@ -146,6 +172,6 @@ class StandaloneTracer implements Tracer {
     const options = (rest.length > 1 ? rest[0] : {}) as SpanOptions;
     const active = (rest.length > 2 ? rest[1] : context.active()) as Context;
     const span = this.#start(name, options, active);
-    return context.with(trace.setSpan(active, span), run, undefined, span);
+    return context.with(withSpan(active, span), run, undefined, span);
   }
 }

@@ -12,8 +12,10 @@ import {
   type TimeInput,
 } from '@opentelemetry/api';
 import { now } from '../core/clock.ts';
+import { AttributeObject, type AttributeSink } from '../core/fragment.ts';
 import type { SpanOrigin } from '../core/lazy-span.ts';
-import type { RootRecord } from '../core/root.ts';
+import { loopIdleMs } from '../core/loop-clock.ts';
+import { RootRecord, setRoot } from '../core/root.ts';
 
 const UNSET: SpanStatus = { code: SpanStatusCode.UNSET };
 /** Limits of the OpenTelemetry specification. */
@@ -28,17 +30,27 @@ interface SpanEvent {
   droppedAttributesCount?: number;
 }
 
+/** What a span has to say beside the attributes that were set on it. */
+export interface SpanDetails {
+  /** @param own attributes that were set on the span: they win. */
+  writeAttributes(sink: AttributeSink, own: Attributes | undefined): void;
+}
+
 /** A span recorded without the SDK: what the OpenTelemetry API lets a service do with it, and what exporters read. */
 export class RecordedSpan implements Span {
   name: string;
   readonly kind: SpanKind;
   readonly parentSpanContext: SpanContext | undefined;
-  readonly attributes: Attributes = {};
+  /** Set by the service, or by other instrumentations. */
+  ownAttributes: Attributes | undefined = undefined;
+  /** Set by what made the span, where that is not the service. */
+  details: SpanDetails | undefined = undefined;
   links: Link[];
   events: SpanEvent[] = NO_EVENTS;
   status: SpanStatus = UNSET;
-  startTime: HrTime;
-  endTime: HrTime = [0, 0];
+  /** Monotonic ms; {@link startTime} and {@link endTime} say the same. */
+  startMs: number;
+  endMs = 0;
   ended = false;
   droppedAttributesCount = 0;
   droppedEventsCount = 0;
@@ -50,27 +62,32 @@ export class RecordedSpan implements Span {
   readonly #origin: SpanOrigin;
   readonly #onEnd: (span: RecordedSpan) => void;
   #attributeCount = 0;
+  /** Times that were given from outside. */
+  #startTime: HrTime | undefined = undefined;
+  #endTime: HrTime | undefined = undefined;
 
+  /** @param root the request it belongs to; undefined for the first span of one. */
   constructor(
     context: SpanContext,
     parent: SpanContext | undefined,
     name: string,
     kind: SpanKind,
-    links: Link[] | undefined,
-    startTime: HrTime,
-    makeRoot: (span: Span) => RootRecord,
+    startMs: number,
+    root: RootRecord | undefined,
     origin: SpanOrigin,
     onEnd: (span: RecordedSpan) => void,
+    links: Link[] = NO_LINKS,
   ) {
     this.#context = context;
     this.parentSpanContext = parent;
     this.name = name;
     this.kind = kind;
-    this.links = links ?? NO_LINKS;
-    this.startTime = startTime;
+    this.links = links;
+    this.startMs = startMs;
     this.#origin = origin;
     this.#onEnd = onEnd;
-    this.root = makeRoot(this);
+    this.root = root ?? new RootRecord(this, startMs, loopIdleMs());
+    setRoot(this, this.root, startMs);
   }
 
   get resource(): object {
@@ -79,6 +96,36 @@ export class RecordedSpan implements Span {
 
   get instrumentationScope(): { name: string; version?: string } {
     return this.#origin.instrumentationScope;
+  }
+
+  /** Whether a time was given from outside: then it is not in {@link startMs} and {@link endMs}. */
+  get hasOwnTimes(): boolean {
+    return this.#startTime !== undefined || this.#endTime !== undefined;
+  }
+
+  get startTime(): HrTime {
+    return this.#startTime ?? this.root.anchor.toHrTime(this.startMs);
+  }
+
+  set startTime(time: HrTime) {
+    this.#startTime = time;
+  }
+
+  get endTime(): HrTime {
+    return this.#endTime ?? this.root.anchor.toHrTime(this.endMs);
+  }
+
+  /** @returns everything the span says, as a new object. */
+  get attributes(): Attributes {
+    const object = new AttributeObject();
+    this.writeAttributes(object);
+    return Object.assign(object.attributes, this.ownAttributes);
+  }
+
+  /** What it says beside {@link ownAttributes}. */
+  writeAttributes(sink: AttributeSink): void {
+    if (this.details !== undefined) this.details.writeAttributes(sink, this.ownAttributes);
+    if (this.root.span === this) this.root.writeAttributes(sink);
   }
 
   spanContext(): SpanContext {
@@ -91,8 +138,10 @@ export class RecordedSpan implements Span {
 
   setAttribute(key: string, value: AttributeValue): this {
     if (this.ended || value === undefined || value === null || key === '') return this;
-    if (!(key in this.attributes) && ++this.#attributeCount > MAX_ATTRIBUTES) this.droppedAttributesCount++;
-    else this.attributes[key] = value;
+    if (this.ownAttributes === undefined) this.ownAttributes = {};
+    if (!(key in this.ownAttributes) && ++this.#attributeCount > MAX_ATTRIBUTES)
+      this.droppedAttributesCount++;
+    else this.ownAttributes[key] = value;
     return this;
   }
 
@@ -156,10 +205,9 @@ export class RecordedSpan implements Span {
 
   end(endTime?: TimeInput): void {
     if (this.ended) return;
-    this.endTime = this.#time(endTime);
-    const [seconds, nanos] = this.startTime;
-    if (this.endTime[0] < seconds || (this.endTime[0] === seconds && this.endTime[1] < nanos))
-      this.endTime = this.startTime;
+    this.endMs = now();
+    if (endTime !== undefined) this.#endTime = toHrTime(endTime, this.root);
+    if (this.hasOwnTimes && isBefore(this.endTime, this.startTime)) this.#endTime = this.startTime;
     this.ended = true;
     this.#onEnd(this);
   }
@@ -173,6 +221,10 @@ export class RecordedSpan implements Span {
   #time(time: TimeInput | undefined): HrTime {
     return time === undefined ? this.root.anchor.toHrTime(now()) : toHrTime(time, this.root);
   }
+}
+
+function isBefore(a: HrTime, b: HrTime): boolean {
+  return a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]);
 }
 
 const NO_EVENTS: SpanEvent[] = [];

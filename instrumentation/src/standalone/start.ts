@@ -4,6 +4,7 @@ import { warnOnce } from '../core/warn.ts';
 import { FileSpanProcessor } from '../export/file-processor.ts';
 import { OtlpDestination } from '../export/otlp-destination.ts';
 import { OtlpSender, otlpTargetFromEnv } from '../export/otlp-sender.ts';
+import { noteFastifyRoutes } from '../http/framework-routes.ts';
 import { patchHttpServers } from '../http/server-span.ts';
 import type { WaitfallInstrumentation } from '../instrumentation.ts';
 import { isDisabled } from '../register/disabled.ts';
@@ -72,6 +73,7 @@ export function startStandalone(own: WaitfallInstrumentation): boolean {
   trace.setGlobalTracerProvider(provider);
   registerInstrumentations({ tracerProvider: provider, instrumentations: [own, ...outbound()] });
   patchHttpServers(provider);
+  noteFastifyRoutes();
   flushAtEnd({
     flushSync: () => file?.flushSync(),
     flush: () => provider.forceFlush(),

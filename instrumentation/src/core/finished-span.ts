@@ -1,0 +1,59 @@
+import type { Attributes, Link, SpanContext, SpanKind } from '@opentelemetry/api';
+import { ATTR_HOLD_DURATION_NS, ATTR_RESOURCE_IN_USE, ATTR_RESOURCE_QUEUE_DEPTH } from '../conventions.ts';
+import type { ClockAnchor } from './clock.ts';
+import { AttributeObject, type AttributeSink, type Fragment } from './fragment.ts';
+
+/** A finished interval on its way to an exporter: one object, whose attributes exist only where they are written. */
+export class FinishedSpan {
+  readonly parent: SpanContext;
+  readonly name: string;
+  readonly kind: SpanKind;
+  readonly anchor: ClockAnchor;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly error: boolean;
+  /** What other spans say too. */
+  readonly fixed: Fragment;
+  inUse: number | undefined = undefined;
+  queueDepth: number | undefined = undefined;
+  holdNs: number | undefined = undefined;
+  /** What this span alone says. */
+  rest: Attributes | undefined = undefined;
+  links: Link[] | undefined = undefined;
+  /** Set where others have referred to the span before it was finished. */
+  context: SpanContext | undefined = undefined;
+
+  constructor(
+    parent: SpanContext,
+    name: string,
+    kind: SpanKind,
+    anchor: ClockAnchor,
+    startMs: number,
+    endMs: number,
+    error: boolean,
+    fixed: Fragment,
+  ) {
+    this.parent = parent;
+    this.name = name;
+    this.kind = kind;
+    this.anchor = anchor;
+    this.startMs = startMs;
+    this.endMs = endMs;
+    this.error = error;
+    this.fixed = fixed;
+  }
+
+  writeAttributes(sink: AttributeSink): void {
+    sink.fixed(this.fixed);
+    if (this.inUse !== undefined) sink.integer(ATTR_RESOURCE_IN_USE, this.inUse);
+    if (this.queueDepth !== undefined) sink.integer(ATTR_RESOURCE_QUEUE_DEPTH, this.queueDepth);
+    if (this.holdNs !== undefined) sink.integer(ATTR_HOLD_DURATION_NS, this.holdNs);
+  }
+
+  /** @returns all attributes as a new object. */
+  attributes(): Attributes {
+    const object = new AttributeObject();
+    this.writeAttributes(object);
+    return Object.assign(object.attributes, this.rest);
+  }
+}
