@@ -1,0 +1,169 @@
+import { subscribe } from 'node:diagnostics_channel';
+import { context, propagation, type Span } from '@opentelemetry/api';
+import { now } from '../core/clock.ts';
+import { onUndiciSpan } from '../core/started-span.ts';
+import { isTracingSuppressed } from '../core/suppress.ts';
+import { type ConnectParts, OutboundCall } from './outbound-call.ts';
+import type { OutboundSwitch } from './switch.ts';
+import { takeDispatched, undiciResource } from './undici-dispatch.ts';
+
+interface UndiciRequest {
+  origin: string | URL;
+  method: string;
+  path: string;
+  headers?: string | string[];
+  addHeader?(name: string, value: string): void;
+}
+
+interface Connection extends ConnectParts {
+  endMs: number;
+}
+
+const calls = new WeakMap<UndiciRequest, OutboundCall>();
+/** Connections that are being opened, by origin, in the order in which they began. */
+const opening = new Map<string, ConnectParts[]>();
+/** Connections whose first request has not been sent. */
+const fresh = new WeakMap<object, Connection>();
+
+/** The official CLIENT span and the call belong to the same request; whichever is published to first comes first. */
+let officialSpan: Span | undefined;
+let awaitsOfficial: OutboundCall | undefined;
+
+let subscribed = false;
+
+/**
+ * Records the calls of `undici` and of the built-in `fetch` from what they publish: new connections, time to
+ * the first byte, and, where nobody else does, the CLIENT span.
+ */
+export function watchUndici(on: OutboundSwitch): void {
+  if (subscribed) return;
+  subscribed = true;
+  onUndiciSpan((span) => {
+    // Somebody makes these spans: ours would be a second one.
+    on.undiciSpans = false;
+    if (awaitsOfficial !== undefined) awaitsOfficial.adopt(span);
+    else officialSpan = span;
+    awaitsOfficial = undefined;
+  });
+  listen<{ request: UndiciRequest }>('undici:request:create', ({ request }) => created(on, request));
+  listen<{ connectParams: ConnectParams }>('undici:client:beforeConnect', ({ connectParams }) => {
+    const key = keyOf(connectParams);
+    const list = opening.get(key);
+    if (list === undefined) opening.set(key, [{ startMs: now() }]);
+    else list.push({ startMs: now() });
+  });
+  listen<{ connectParams: ConnectParams; socket: object }>(
+    'undici:client:connected',
+    ({ connectParams, socket }) => {
+      const parts = opened(connectParams);
+      if (parts !== undefined) fresh.set(socket, { ...parts, endMs: now() });
+    },
+  );
+  listen<{ connectParams: ConnectParams }>('undici:client:connectError', ({ connectParams }) => {
+    opened(connectParams);
+  });
+  listen<{ request: UndiciRequest; socket: object }>('undici:client:sendHeaders', ({ request, socket }) => {
+    const call = calls.get(request);
+    if (call === undefined) return;
+    const connection = fresh.get(socket);
+    fresh.delete(socket);
+    const atMs = now();
+    if (connection !== undefined && connection.endMs >= call.startMs)
+      call.connected(call.resource, connection, connection.endMs, 'acquired');
+    call.gotSocket(atMs);
+  });
+  listen<{ request: UndiciRequest; response: { statusCode: number } }>(
+    'undici:request:headers',
+    (message) => {
+      calls.get(message.request)?.answered(message.response.statusCode);
+    },
+  );
+  listen<{ request: UndiciRequest }>('undici:request:trailers', ({ request }) => finish(request));
+  listen<{ request: UndiciRequest; error: Error }>('undici:request:error', ({ request, error }) => {
+    const call = calls.get(request);
+    if (call === undefined) return;
+    if (/timeout/i.test(`${error?.name} ${(error as NodeJS.ErrnoException)?.code}`)) call.timedOut = true;
+    else if (/abort/i.test(`${error?.name}`)) call.abortedMs = now();
+    call.failed(error);
+    finish(request);
+  });
+}
+
+function listen<T>(name: string, take: (message: T) => void): void {
+  subscribe(name, (message) => {
+    try {
+      take(message as T);
+    } catch {
+      // An undici whose messages look different: its calls are not recorded.
+    }
+  });
+}
+
+function created(on: OutboundSwitch, request: UndiciRequest): void {
+  const official = officialSpan;
+  officialSpan = undefined;
+  awaitsOfficial = undefined;
+  const dispatched = takeDispatched();
+  const active = context.active();
+  if (!on.outbound || isTracingSuppressed(active)) return;
+  const url = new URL(String(request.origin));
+  const scheme = url.protocol === 'https:' ? 'https' : 'http';
+  const call = new OutboundCall(
+    {
+      method: request.method,
+      scheme,
+      host: url.hostname,
+      port: Number(url.port) || (scheme === 'https' ? 443 : 80),
+      path: request.path,
+    },
+    dispatched?.caller ?? active,
+    dispatched?.startMs,
+  );
+  call.queue = dispatched?.queue;
+  call.resource = dispatched?.queue.resource ?? undiciResource(url);
+  calls.set(request, call);
+  if (official !== undefined) call.adopt(official);
+  else if (on.undiciSpans) carryOn(request, call);
+  else awaitsOfficial = call;
+}
+
+function carryOn(request: UndiciRequest, call: OutboundCall): void {
+  const outgoing = call.makeSpan();
+  const { headers } = request;
+  const names = Array.isArray(headers) ? headers.filter((_, at) => at % 2 === 0) : [String(headers ?? '')];
+  if (names.some((name) => /(^|\n)traceparent(:|$)/i.test(String(name)))) return;
+  propagation.inject(outgoing, request, {
+    set: (carrier, key, value) => {
+      if (typeof carrier.addHeader === 'function') carrier.addHeader(key, value);
+      else if (Array.isArray(carrier.headers)) carrier.headers.push(key, value);
+      else carrier.headers = `${carrier.headers ?? ''}${key}: ${value}\r\n`;
+    },
+  });
+}
+
+function finish(request: UndiciRequest): void {
+  const call = calls.get(request);
+  if (call === undefined) return;
+  calls.delete(request);
+  call.end();
+}
+
+interface ConnectParams {
+  protocol?: string;
+  host?: string;
+  hostname?: string;
+  port?: string | number;
+}
+
+function keyOf({ protocol, hostname, port }: ConnectParams): string {
+  return `${protocol}//${hostname}:${port}`;
+}
+
+/** Connections of one origin are told apart by nothing but their order. */
+function opened(params: ConnectParams): ConnectParts | undefined {
+  const key = keyOf(params);
+  const list = opening.get(key);
+  const parts = list?.shift();
+  if (list?.length === 0) opening.delete(key);
+  return parts;
+}

@@ -1,0 +1,93 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { now } from '../core/clock.ts';
+import type { FinishedSpan } from '../core/finished-span.ts';
+import type { SpanOrigin } from '../core/lazy-span.ts';
+import type { RootRecord } from '../core/root.ts';
+import { addTap, removeTap, type Tap } from '../core/taps.ts';
+import { warnOnce } from '../core/warn.ts';
+import type { ExportableSpan } from '../export/exportable-span.ts';
+import type { RecorderConfig } from '../part-settings.ts';
+import type { RecordedSpan } from '../standalone/recorded-span.ts';
+import { setDump } from './dump.ts';
+import { LatencyBound } from './latency-bound.ts';
+import { SpanRing } from './span-ring.ts';
+import { setUnsampledSink, type UnsampledSink } from './unsampled.ts';
+
+const DEFAULT_BYTES = 64_000_000;
+const SIGNAL = 'SIGUSR2';
+
+/**
+ * Keeps the requests that were not sampled for some seconds, and writes them as a trace export when somebody
+ * asks, or when the latency breaks its bound: what went wrong is on record although it was not chosen.
+ */
+class FlightRecorder implements UnsampledSink, Tap {
+  readonly #config: RecorderConfig;
+  readonly #ring: SpanRing;
+  readonly #bound: LatencyBound | undefined;
+  #lastAutomaticMs = Number.NEGATIVE_INFINITY;
+  #files = 0;
+
+  constructor(config: RecorderConfig) {
+    this.#config = config;
+    this.#ring = new SpanRing(config.windowMs, config.maxBytes ?? DEFAULT_BYTES);
+    this.#bound = config.p99Ms === undefined ? undefined : new LatencyBound(config.p99Ms);
+  }
+
+  onEnd(span: ExportableSpan): void {
+    this.#ring.add((encoder) => encoder.add(span));
+  }
+
+  onFinished(span: FinishedSpan, origin: SpanOrigin): void {
+    this.#ring.add((encoder) => encoder.addFinished(span, origin));
+  }
+
+  onRecorded(span: RecordedSpan): void {
+    this.#ring.add((encoder) => encoder.addRecorded(span));
+  }
+
+  rootEnded(root: RootRecord, atMs: number): void {
+    if (this.#bound?.add(atMs - root.startMs, atMs) !== true) return;
+    // Once a window: the next file then holds nothing of this one.
+    if (atMs - this.#lastAutomaticMs < this.#config.windowMs) return;
+    this.#lastAutomaticMs = atMs;
+    // The span of the request that broke the bound ends in this turn of the event loop.
+    setImmediate(() => void this.dump());
+  }
+
+  /** Writes what is kept. @returns the path of the file; undefined where nothing was kept or it cannot be written. */
+  async dump(): Promise<string | undefined> {
+    const lines = this.#ring.take(now());
+    if (lines.length === 0) return undefined;
+    const name = `waitfall-recorder-${process.pid}-${Date.now()}-${++this.#files}.jsonl`;
+    const path = join(this.#config.directory ?? process.cwd(), name);
+    try {
+      await writeFile(path, lines);
+      return path;
+    } catch (error) {
+      warnOnce('recorder-file', `the flight recorder cannot write ${path}: ${String(error)}`);
+      return undefined;
+    }
+  }
+}
+
+let stop: (() => void) | undefined;
+
+/** Starts the recorder of this process; a second call changes nothing. @returns what ends it. */
+export function startRecorder(config: RecorderConfig): () => void {
+  if (stop !== undefined) return stop;
+  const recorder = new FlightRecorder(config);
+  const onSignal = () => void recorder.dump();
+  setUnsampledSink(recorder);
+  setDump(() => recorder.dump());
+  addTap(recorder);
+  process.on(SIGNAL, onSignal);
+  stop = () => {
+    stop = undefined;
+    setUnsampledSink(undefined);
+    setDump(undefined);
+    removeTap(recorder);
+    process.removeListener(SIGNAL, onSignal);
+  };
+  return stop;
+}
