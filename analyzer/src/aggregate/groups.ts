@@ -115,7 +115,11 @@ export function requestGroup(requests: Requests, parts: Parts, members: ArrayLik
   };
 }
 
-/** @returns one group a route, the most time first. */
+/** Routes beyond this many stand together: where names hold ids, a table of a million of them tells nothing. */
+const MOST_ROUTES = 500;
+export const OTHER_ROUTES = '(other routes)';
+
+/** @returns one group a route, the most time first; of more than {@link MOST_ROUTES} the rest as one. */
 export function routeGroups(requests: Requests, parts: Parts, members: ArrayLike<number>): RouteGroup[] {
   const byRoute = new Map<number, number[]>();
   for (let i = 0; i < members.length; i++) {
@@ -124,11 +128,27 @@ export function routeGroups(requests: Requests, parts: Parts, members: ArrayLike
     if (list) list.push(members[i]);
     else byRoute.set(route, [members[i]]);
   }
-  const groups = [...byRoute].map(([route, list]) => ({
-    route: requests.routes[route],
+  const groups = withoutTail(requests, byRoute).map(({ route, list }) => ({
+    route,
     ...requestGroup(requests, parts, list),
   }));
   return groups.sort((a, b) => totalOf(b) - totalOf(a) || (a.route < b.route ? -1 : 1));
+}
+
+function withoutTail(
+  requests: Requests,
+  byRoute: ReadonlyMap<number, number[]>,
+): { route: string; list: number[] }[] {
+  const { routes, durationNs, weight } = requests;
+  const all = [...byRoute].map(([route, list]) => ({ route: routes[route], list }));
+  if (all.length <= MOST_ROUTES) return all;
+  const timed = all.map((own) => ({
+    ...own,
+    time: own.list.reduce((sum, r) => sum + durationNs[r] * weight[r], 0),
+  }));
+  timed.sort((a, b) => b.time - a.time || (a.route < b.route ? -1 : 1));
+  const rest = timed.splice(MOST_ROUTES - 1).flatMap((own) => own.list);
+  return [...timed, { route: OTHER_ROUTES, list: rest.sort((a, b) => a - b) }];
 }
 
 /**

@@ -6,6 +6,7 @@ import { errors } from './errors.ts';
 import { analyzeOptions, type CommonFlags, rulesOf } from './options.ts';
 import { Progress } from './output.ts';
 import { planOf } from './plan.ts';
+import { ReadingLine } from './read-progress.ts';
 import { suggest, suggestName } from './suggest.ts';
 
 export const COMMANDS = [
@@ -20,21 +21,44 @@ export const COMMANDS = [
   'help',
 ] as const;
 
-/** Reads and analyses the inputs of a command; `-` stands for standard input, which is also read when it is piped. */
-export async function load(inputs: readonly string[], flags: CommonFlags): Promise<Analysis> {
+/**
+ * Reads and analyses the inputs of a command; `-` stands for standard input, which is also read when it is piped.
+ *
+ * @param attributes `needed`: those the analysis reads, which saves most of the memory; `all` for what shows spans.
+ */
+export async function load(
+  inputs: readonly string[],
+  flags: CommonFlags,
+  attributes: 'needed' | 'all' = 'needed',
+): Promise<Analysis> {
   const options = { ...analyzeOptions(flags), ...(await rulesOf(flags)), ...(await planOf(flags)) };
   const paths = inputs.length > 0 ? inputs : pipedInput();
   checkPaths(paths);
-  const [{ readInputs }, { analyze }] = await Promise.all([
+  const [{ readInputs }, { analyze }, { attributesRead }, { AllAttributesNeeded }] = await Promise.all([
     import('../read/index.ts'),
     import('../infer/analysis.ts'),
+    import('../infer/attributes-read.ts'),
+    import('../tree/copy-text.ts'),
   ]);
   const progress = new Progress();
+  const analysisOf = async (keep: ReadonlySet<string> | null): Promise<Analysis> => {
+    const line = new ReadingLine((text) => progress.say(text));
+    const input = await readInputs(paths, {
+      ...(keep === null ? {} : { keep }),
+      onProgress: (read) => line.update(read),
+    });
+    line.analysing(input.table.length);
+    return analyze(input, options);
+  };
   try {
-    progress.say(`reading ${paths.join(' ').slice(0, 60)}`);
-    const input = await readInputs(paths);
-    progress.say(`analysing ${input.table.length} spans`);
-    const analysis = analyze(input, options);
+    // Standard input cannot be read again.
+    const isSparing = attributes === 'needed' && !paths.includes('-');
+    const analysis = await analysisOf(isSparing ? attributesRead(options.rules, flags.by) : null).catch(
+      (error: unknown) => {
+        if (error instanceof AllAttributesNeeded) return analysisOf(null);
+        throw error;
+      },
+    );
     requireSelection(analysis, options);
     requireQueues(analysis, options);
     return analysis;

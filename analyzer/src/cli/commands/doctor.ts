@@ -47,7 +47,7 @@ export async function doctorCommand(words: readonly string[], flags: DoctorFlags
 }
 
 async function examine(inputs: readonly string[], flags: DoctorFlags, least: number): Promise<number> {
-  const analysis = await load(inputs, flags);
+  const analysis = await load(inputs, flags, 'all');
   if (analysis.forest.trees.length === 0) throw errors.nothingToCheck(inputs);
   const { belowCoverage, diagnose, diagnosesJson } = await import('../doctor/diagnose.ts');
   const diagnoses = diagnose(analysis);

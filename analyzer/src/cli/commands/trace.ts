@@ -11,7 +11,7 @@ export async function traceCommand(
   inputs: readonly string[],
   flags: CommonFlags,
 ): Promise<number> {
-  const analysis = await load(inputs, flags);
+  const analysis = await load(inputs, flags, 'all');
   const trace = findTrace(analysis, id);
   const { renderTrace } = await import('../../report/trace/render.ts');
   await write([renderTrace(analysis, trace, textStyle(flags))], flags.output);
