@@ -9,4 +9,6 @@ export { type HoldOptions, type QueueOptions, segment, withHold, withWait } from
 export { markClientClosed } from './http/client-closed.ts';
 export { httpInstrumentationHooks } from './http/official-http.ts';
 export { WaitfallInstrumentation } from './instrumentation.ts';
+export type { PartsConfig, RecorderConfig } from './part-settings.ts';
+export { dumpRecorder } from './recorder/dump.ts';
 export type { WaitfallConfig } from './settings.ts';

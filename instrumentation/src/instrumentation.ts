@@ -1,4 +1,4 @@
-import type { TracerProvider } from '@opentelemetry/api';
+import type { MeterProvider, TracerProvider } from '@opentelemetry/api';
 import {
   InstrumentationBase,
   InstrumentationNodeModuleDefinition,
@@ -16,6 +16,7 @@ import { patchKoa } from './http/framework-routes.ts';
 import { trustQueueHeader } from './http/queue-header.ts';
 import { patchExpressRouter } from './http/route.ts';
 import { patchHttp2 } from './http/server-span.ts';
+import { disableParts, enableParts, partDefinitions, provideMetrics } from './parts.ts';
 import { type ClientSwitch, patchClient } from './pg/patch-client.ts';
 import { type PoolSwitch, patchPool } from './pg/patch-pool.ts';
 import { setHoldWarnMs } from './pg/pool-wait.ts';
@@ -63,11 +64,17 @@ export class WaitfallInstrumentation extends InstrumentationBase<WaitfallConfig>
     active.pool = false;
     active.statements = false;
     active.adapters = false;
+    disableParts();
   }
 
   override setTracerProvider(provider: TracerProvider): void {
     super.setTracerProvider(provider);
     setTracer(this.tracer);
+  }
+
+  override setMeterProvider(provider: MeterProvider): void {
+    super.setMeterProvider(provider);
+    provideMetrics(provider, settingsOf(this.getConfig()).metrics);
   }
 
   protected override init(): InstrumentationNodeModuleDefinition[] {
@@ -98,6 +105,7 @@ export class WaitfallInstrumentation extends InstrumentationBase<WaitfallConfig>
         guarded('http2', undefined, ANY_VERSION, exports, () => patchHttp2(defaultOf(exports))),
       ),
       ...adapterDefinitions(active, guarded),
+      ...partDefinitions(guarded),
     ];
   }
 }
@@ -112,6 +120,7 @@ function apply(settings: Settings): void {
   setMinWaitMs(settings.minWaitMs);
   setHoldWarnMs(settings.holdWarnMs);
   loopClock.start();
+  enableParts(settings);
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: exports of somebody else's module

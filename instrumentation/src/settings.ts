@@ -1,7 +1,8 @@
 import type { InstrumentationConfig } from '@opentelemetry/instrumentation';
+import { type PartSettings, type PartsConfig, partSettingsOf } from './part-settings.ts';
 
 /** What can be configured, by the constructor or by `WAITFALL_*` variables; the constructor wins. */
-export interface WaitfallConfig extends InstrumentationConfig {
+export interface WaitfallConfig extends InstrumentationConfig, PartsConfig {
   pg?: {
     /** Waits for pool slots and new connections, and holds. `WAITFALL_PG_POOL`, default true. */
     pool?: boolean;
@@ -37,7 +38,7 @@ export interface WaitfallConfig extends InstrumentationConfig {
 }
 
 /** A configuration with every default filled in. */
-export interface Settings {
+export interface Settings extends PartSettings {
   enabled: boolean;
   pool: boolean;
   statements: boolean;
@@ -51,6 +52,7 @@ export interface Settings {
 
 export function settingsOf(config: WaitfallConfig, env: NodeJS.ProcessEnv = process.env): Settings {
   return {
+    ...partSettingsOf(config, env, flag),
     enabled: config.enabled ?? flag(env, 'WAITFALL_ENABLED', true),
     pool: config.pg?.pool ?? flag(env, 'WAITFALL_PG_POOL', true),
     statements: config.pg?.statements ?? flag(env, 'WAITFALL_PG_STATEMENTS', true),

@@ -24,6 +24,16 @@ export function poolResource(pool: PgPool): string {
   return name;
 }
 
+/** @returns the pools that are named and not ended. */
+export function* openPools(): Generator<[resource: string, pool: PgPool]> {
+  for (const [resource, references] of named) {
+    for (const reference of references) {
+      const pool = reference.deref();
+      if (pool !== undefined && pool.ending !== true && pool.ended !== true) yield [resource, pool];
+    }
+  }
+}
+
 function isTaken(name: string, pool: PgPool): boolean {
   return (named.get(name) ?? []).some((reference) => {
     const other = reference.deref();

@@ -36,6 +36,19 @@ export function openHolds(): number {
   return holding.size;
 }
 
+/** @returns open holds by pool, and how long the oldest of each has lasted. */
+export function openHoldsByPool(): Map<string, { count: number; oldestMs: number }> {
+  const byPool = new Map<string, { count: number; oldestMs: number }>();
+  const atMs = now();
+  for (const wait of holding.values()) {
+    const known = byPool.get(wait.resource) ?? { count: 0, oldestMs: 0 };
+    known.count++;
+    known.oldestMs = Math.max(known.oldestMs, atMs - wait.takenMs);
+    byPool.set(wait.resource, known);
+  }
+  return byPool;
+}
+
 let holdWarnMs = 60_000;
 let watchdog: NodeJS.Timeout | undefined;
 
@@ -91,6 +104,14 @@ export class PoolWait {
     }
     takePoolSpan();
     this.#state.waiting.add(this);
+  }
+
+  get resource(): string {
+    return this.#state.resource;
+  }
+
+  get takenMs(): number {
+    return this.#takenMs;
   }
 
   /** Called when the pool's own `connect` has returned: a span that started within it is the official one. */

@@ -1,4 +1,5 @@
 import { trace } from '@opentelemetry/api';
+import { flushRecorded } from '../core/shutdown.ts';
 import { type AnySpanProcessor, WaitfallSpanProcessor } from '../core/span-processor.ts';
 import { warnOnce } from '../core/warn.ts';
 import { FanOutProcessor } from '../export/fan-out.ts';
@@ -17,11 +18,7 @@ const EXPORTERS: Record<string, string> = {
 };
 /** Package, exported class and its settings. */
 const OFFICIAL: readonly (readonly [string, string, object?])[] = [
-  [
-    '@opentelemetry/instrumentation-http',
-    'HttpInstrumentation',
-    httpInstrumentationHooks(),
-  ],
+  ['@opentelemetry/instrumentation-http', 'HttpInstrumentation', httpInstrumentationHooks()],
   ['@opentelemetry/instrumentation-express', 'ExpressInstrumentation'],
   ['@opentelemetry/instrumentation-pg', 'PgInstrumentation'],
   ['@opentelemetry/instrumentation-undici', 'UndiciInstrumentation'],
@@ -65,7 +62,10 @@ export function startSdk(own: WaitfallInstrumentation): boolean {
   const sdk = new sdkNode.NodeSDK(options);
   sdk.start();
   flushAtEnd({
-    flushSync: () => destination.file?.flushSync(),
+    flushSync: () => {
+      flushRecorded();
+      destination.file?.flushSync();
+    },
     flush: () => processor.forceFlush(),
     needsAsync: destination.processors.some((next) => next !== destination.file),
   });

@@ -1,5 +1,6 @@
 import { context, propagation, trace } from '@opentelemetry/api';
 import { registerInstrumentations } from '@opentelemetry/instrumentation';
+import { flushRecorded } from '../core/shutdown.ts';
 import { warnOnce } from '../core/warn.ts';
 import { FileSpanProcessor } from '../export/file-processor.ts';
 import { OtlpDestination } from '../export/otlp-destination.ts';
@@ -7,6 +8,7 @@ import { OtlpSender, otlpTargetFromEnv } from '../export/otlp-sender.ts';
 import { noteFastifyRoutes } from '../http/framework-routes.ts';
 import { patchHttpServers } from '../http/server-span.ts';
 import type { WaitfallInstrumentation } from '../instrumentation.ts';
+import { makeClientSpans } from '../parts.ts';
 import { isDisabled } from '../register/disabled.ts';
 import { loadOptional } from '../register/optional-module.ts';
 import { flushAtEnd } from '../register/process-end.ts';
@@ -75,20 +77,32 @@ export function startStandalone(own: WaitfallInstrumentation): boolean {
   patchHttpServers(provider);
   noteFastifyRoutes();
   flushAtEnd({
-    flushSync: () => file?.flushSync(),
+    flushSync: () => {
+      flushRecorded();
+      file?.flushSync();
+    },
     flush: () => provider.forceFlush(),
     needsAsync: target !== undefined,
   });
   return true;
 }
 
-/** What carries the trace to other services: the official instrumentations of clients, where they are installed. */
+/**
+ * What carries the trace to other services: the official instrumentations of clients where they are installed, else, or
+ * with `WAITFALL_CLIENT_SPANS=own`, spans of ours.
+ */
 function outbound(): import('@opentelemetry/instrumentation').Instrumentation[] {
+  const official = process.env['WAITFALL_CLIENT_SPANS'] !== 'own';
+  const [http, undici] = ['http', 'undici'].map((name) =>
+    official && !isDisabled(name) ? loadOptional(`@opentelemetry/instrumentation-${name}`) : undefined,
+  );
+  makeClientSpans({
+    http: http === undefined && !isDisabled('http'),
+    undici: undici === undefined && !isDisabled('undici'),
+  });
   const list = [];
-  const http = isDisabled('http') ? undefined : loadOptional('@opentelemetry/instrumentation-http');
   if (http !== undefined)
     list.push(new http.HttpInstrumentation({ disableIncomingRequestInstrumentation: true }));
-  const undici = isDisabled('undici') ? undefined : loadOptional('@opentelemetry/instrumentation-undici');
   if (undici !== undefined) list.push(new undici.UndiciInstrumentation());
   return list;
 }

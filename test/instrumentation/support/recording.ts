@@ -19,6 +19,8 @@ export interface Recorded {
   spanId: string;
   parentId: string | undefined;
   scope: string;
+  /** SpanKind of the API: 1 SERVER, 2 CLIENT. */
+  kind: number;
   startMs: number;
   endMs: number;
   endEpochMs: number;
@@ -94,6 +96,7 @@ function recorded(span: ReadableSpan): Recorded {
     spanId: span.spanContext().spanId,
     parentId: span.parentSpanContext?.spanId,
     scope: span.instrumentationScope.name,
+    kind: span.kind,
     startMs,
     endMs,
     endEpochMs: endMs + originSeconds * 1e3,
