@@ -1,10 +1,10 @@
 import { mean } from './averages.ts';
-import { capacityOf } from './capacity.ts';
+import { type Capacity, capacityOf } from './capacity.ts';
 import { connectionRate } from './connection-rate.ts';
 import { flatness } from './flatness.ts';
 import type { HiddenCapacity } from './hidden-servers.ts';
 import { hottestInstance } from './hottest-instance.ts';
-import { measuredRate } from './loop-rate.ts';
+import { loopRate } from './loop-rate.ts';
 import type { Baselines } from './opaque.ts';
 import {
   demandOver,
@@ -77,13 +77,9 @@ function modelOf(own: Series, frame: Frame, baselines: Baselines): QueueModel {
     const n = Math.max(own.arrivals[w], own.waits[w]);
     return n > 0 ? (own.rejected[w] + own.timedOut[w]) / n : 0;
   });
-  const utilization = windows.map((window, w) => {
-    if (own.measured) return own.measured[w];
-    if (capacity.servers === null) return null;
-    return lane.busyNs[w] / ((window.endNs - window.startNs) * capacity.servers);
-  });
   const tops = topWindows(rising);
   const hottest = hottestInstance(own, capacity, pre, requests);
+  const utilization = utilizationOf(own, lane, capacity, hottest, timeline);
   const serviceNs = new Map<number, number>();
   const n = pre.reduce((sum, w) => sum + requests(w), 0);
   for (const [other, sums] of lane.serviceNs) {
@@ -123,13 +119,44 @@ function modelOf(own: Series, frame: Frame, baselines: Baselines): QueueModel {
     hottest,
     serviceNs,
     hidden: null as HiddenCapacity | null,
+    saturatesBetween: null,
     queueRatio: 0,
     inflation: 0,
   };
-  if (own.measured) return { ...base, ...measuredRate(own.measured, base, frame) };
+  const loop = queue.kind === 'eventloop' ? loopRate(own, base, frame) : null;
+  if (loop) return { ...base, ...loop };
   if (queue.kind === 'downstream')
     return { ...base, ...serverRate(own, demand, frame, baselines, meanWaitNs) };
   if (queue.kind === 'connection')
     return { ...base, ...connectionRate(own, demand, frame, capacity, baselines, meanWaitNs) };
   return { ...base, ...ownRate(demand, capacity, hottest) };
+}
+
+/**
+ * Busy servers / servers by window: of the hottest instance where one is hotter than chance explains, since that one is
+ * full first; measured by the process itself where it was (event loop).
+ */
+function utilizationOf(
+  own: Series,
+  lane: Lane,
+  capacity: Capacity,
+  hottest: QueueModel['hottest'],
+  { windows }: Timeline,
+): (number | null)[] {
+  const hot = hottest?.alone ? own.queue.instances.indexOf(hottest.instance) : -1;
+  const measured = (hot >= 0 ? own.measuredInstances?.[hot] : null) ?? own.measured;
+  if (measured) return [...measured];
+  const servers = hot >= 0 ? capacity.byInstance[hot] : capacity.servers;
+  if (servers === null) return windows.map(() => null);
+  const { busyNs } = hot >= 0 ? own.instances[hot] : lane;
+  const whole = own.queue.kind === 'eventloop' ? shortSlices(own) : 1;
+  return windows.map(({ startNs, endNs }, w) => (whole * busyNs[w]) / ((endNs - startNs) * servers));
+}
+
+/** Work the requests state / work that spans show: slices too short for a span are in the one only. */
+function shortSlices({ statedWork, holdNs }: Series): number {
+  if (statedWork === null) return 1;
+  const stated = statedWork.ns.reduce((a, b) => a + b, 0);
+  const shown = holdNs.reduce((a, b) => a + b, 0);
+  return shown > 0 ? Math.max(1, stated / shown) : 1;
 }

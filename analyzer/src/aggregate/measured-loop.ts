@@ -1,10 +1,10 @@
-import { ATTR_EVENTLOOP_UTILIZATION } from '@waitfall/instrumentation/conventions';
+import { ATTR_EVENTLOOP_UTILIZATION, timeAttribute } from '@waitfall/instrumentation/conventions';
 import type { Metric } from '../model/input.ts';
 import { attributeById, attributeKey } from '../model/span-table.ts';
 import type { Forest } from '../tree/types.ts';
 import { addClipped, type Span, windowAt } from './intervals.ts';
 import type { Requests } from './requests-types.ts';
-import type { Series } from './series.ts';
+import type { Series, StatedWork } from './series.ts';
 import type { Timeline } from './windows.ts';
 
 /** Gauge of the official runtime instrumentation, 0..1. */
@@ -22,10 +22,14 @@ export function measureLoops(
   metrics: readonly Metric[],
   timeline: Timeline,
 ): void {
-  if (timeline.sampling.kind !== 'none') return;
   for (const own of series) {
     if (own.queue.kind !== 'eventloop') continue;
-    own.measured = fromGauge(own, metrics, requests, timeline) ?? fromRoots(own, forest, requests, timeline);
+    own.statedWork = statedWork(own, forest, requests, timeline);
+    // Of a sample, the gaps between its requests say nothing about the loop.
+    if (timeline.sampling.kind !== 'none') continue;
+    const byInstance = fromRoots(own, forest, requests, timeline);
+    own.measuredInstances = byInstance;
+    own.measured = fromGauge(own, metrics, requests, timeline) ?? (byInstance && meanOf(byInstance));
   }
 }
 
@@ -51,11 +55,58 @@ function fromGauge(
   return sums.map((sum, w) => sum / counts[w]);
 }
 
+/** Fewer requests that state their work leave it to the slices. */
+const STATING = 0.9;
+
+/** Sums of work that the entry spans of a service state; null where too few of them do. */
+function statedWork(own: Series, forest: Forest, requests: Requests, timeline: Timeline): StatedWork | null {
+  const { table } = forest;
+  const key = table.strings.find(timeAttribute('work'));
+  if (key < 0) return null;
+  const W = timeline.windows.length;
+  const work: StatedWork = {
+    ns: new Float64Array(W),
+    goodNs: new Float64Array(W),
+    good: new Float64Array(W),
+  };
+  const success = requests.outcomes.indexOf('success');
+  let inside = 0;
+  let stating = 0;
+  for (let i = 0; i < requests.count; i++) {
+    const w = requests.window[i];
+    if (w < 0) continue;
+    const { first, count } = forest.trees[requests.tree[i]];
+    let ns: number | null = null;
+    for (let o = first; o < first + count; o++) {
+      const row = forest.order[o];
+      if (table.resources[table.resource[row]].service !== own.queue.service) continue;
+      const value = Number(attributeById(table, row, key) ?? Number.NaN);
+      if (value >= 0 && Number.isFinite(value)) ns = (ns ?? 0) + value;
+    }
+    const good = requests.outcome[i] === success;
+    // A rejected request may have done nothing worth stating.
+    if (good) inside++;
+    if (ns === null) continue;
+    const weight = requests.weight[i];
+    work.ns[w] += ns * weight;
+    if (!good) continue;
+    stating++;
+    work.goodNs[w] += ns * weight;
+    work.good[w] += weight;
+  }
+  return inside > 0 && stating >= STATING * inside ? work : null;
+}
+
 interface Open extends Span {
   readonly utilization: number;
 }
 
-function fromRoots(own: Series, forest: Forest, requests: Requests, timeline: Timeline): Float64Array | null {
+function fromRoots(
+  own: Series,
+  forest: Forest,
+  requests: Requests,
+  timeline: Timeline,
+): Float64Array[] | null {
   const { table } = forest;
   const key = attributeKey(table, ATTR_EVENTLOOP_UTILIZATION);
   if (key < 0) return null;
@@ -78,12 +129,15 @@ function fromRoots(own: Series, forest: Forest, requests: Requests, timeline: Ti
     }
   }
   if (byInstance.every((list) => list.length === 0)) return null;
-  const busyNs = new Float64Array(timeline.windows.length);
-  for (const open of byInstance) addMean(open, timeline, busyNs);
-  return busyNs.map((ns, w) => {
-    const { startNs, endNs } = timeline.windows[w];
-    return ns / ((endNs - startNs) * byInstance.length);
+  return byInstance.map((open) => {
+    const busyNs = new Float64Array(timeline.windows.length);
+    addMean(open, timeline, busyNs);
+    return busyNs.map((ns, w) => ns / (timeline.windows[w].endNs - timeline.windows[w].startNs));
   });
+}
+
+function meanOf(instances: readonly Float64Array[]): Float64Array {
+  return instances[0].map((_, w) => instances.reduce((sum, one) => sum + one[w], 0) / instances.length);
 }
 
 /** Adds the time integral of the mean utilisation of the open requests. */

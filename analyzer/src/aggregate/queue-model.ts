@@ -33,6 +33,8 @@ export interface QueueModel {
   readonly visitsRatio: number | null;
   /** R = capacity / D: the rate at which it saturates alone. */
   readonly saturatesAt: number | null;
+  /** Bounds of R where it is known only between two; null elsewhere. */
+  readonly saturatesBetween: { readonly low: number; readonly high: number } | null;
   /** How R was found, for people. */
   readonly how: string;
   /** By window. */

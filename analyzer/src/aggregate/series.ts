@@ -23,6 +23,13 @@ export interface Lane {
   readonly togetherNs: Map<number, Float64Array>;
 }
 
+/** By window of the request's start, weighted. */
+export interface StatedWork {
+  readonly ns: Float64Array;
+  readonly goodNs: Float64Array;
+  readonly good: Float64Array;
+}
+
 export interface Series extends Lane {
   readonly queue: Queue;
   /** Acquired + rejected + timed out + aborted. */
@@ -52,6 +59,10 @@ export interface Series extends Lane {
   baseNs: number | null;
   /** Measured utilisation by window where a gauge gave it (event loop). */
   measured: Float64Array | null;
+  /** The same by instance, where the processes can be told apart. */
+  measuredInstances: readonly Float64Array[] | null;
+  /** Work of requests by window as their roots state it (event loop), slices too short for a span included. */
+  statedWork: StatedWork | null;
   /** What its holds consist of: name to weighted ns. */
   readonly contents: Map<string, { ns: number; movable: boolean }>;
 }
@@ -115,6 +126,8 @@ export function sumSeries(activity: Activity, requests: Requests, timeline: Time
       keyedShare: keys ? keys.share : null,
       baseNs: null,
       measured: null,
+      measuredInstances: null,
+      statedWork: null,
       contents: new Map(),
     };
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { parseChange } from '../../../analyzer/src/infer/change.ts';
 import { parseObjective } from '../../../analyzer/src/infer/objective.ts';
-import { parseChange } from '../../../analyzer/src/infer/what-if.ts';
 
 test('changes are parsed as they are printed', () => {
   assert.deepEqual(parseChange('lock:campaign hold x0.25'), { resource: 'lock:campaign', hold: 0.25 });
