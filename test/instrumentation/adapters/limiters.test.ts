@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { wrapLimit, wrapQueue } from '@waitfall/instrumentation';
+import pLimit from 'p-limit';
+import PQueue from 'p-queue';
+import { openSlots } from '../../../instrumentation/src/adapters/slot-wait.ts';
+import { type Recording, request, startRecording } from '../support/recording.ts';
+import { assertMeasured, attribute, holdMs, one } from './measured.ts';
+
+let recording: Recording;
+
+before(() => {
+  recording = startRecording({ official: false });
+});
+after(() => recording.stop());
+beforeEach(() => recording.clear());
+
+type Run = (task: () => Promise<string>) => Promise<string>;
+
+const LIMITERS: Record<string, () => Run> = {
+  'p-limit:images': () => wrapLimit(pLimit(2), 'images'),
+  'p-queue:images': () => {
+    const queue = wrapQueue(new PQueue({ concurrency: 2 }), 'images');
+    return (task) => queue.add(task);
+  },
+};
+
+for (const [resource, make] of Object.entries(LIMITERS)) {
+  test(`${resource}: waits and runs of tasks are within 40 ms of what the caller sees`, async () => {
+    const run = make();
+    const visits = await Promise.all(
+      [0, 1, 2, 3].map(async (index) => {
+        let [calledMs, startedMs, endedMs] = [0, 0, 0];
+        const { traceId, value } = await request(() => {
+          calledMs = performance.now();
+          return run(async () => {
+            startedMs = performance.now();
+            await sleep(50);
+            endedMs = performance.now();
+            return `task ${index}`;
+          });
+        });
+        assert.equal(value, `task ${index}`);
+        return { traceId, calledMs, startedMs, endedMs };
+      }),
+    );
+    assert.equal(openSlots(), 0);
+    for (const [index, { traceId, calledMs, startedMs, endedMs }] of visits.entries()) {
+      const wait = one(recording, 'pool_wait', traceId);
+      assert.equal(attribute(wait, 'resource'), resource);
+      assert.equal(attribute(wait, 'resource.capacity'), 2);
+      assert.equal(attribute(wait, 'resource.in_use'), Math.min(index, 2));
+      assert.equal(attribute(wait, 'resource.queue_depth'), Math.max(0, index - 2));
+      if (index >= 2) assertMeasured(wait.lengthMs, startedMs - calledMs, 'wait');
+      assertMeasured(holdMs(wait), endedMs - startedMs, 'hold');
+    }
+  });
+
+  test(`${resource}: a task's error is the caller's, and ends the hold`, async () => {
+    const run = make();
+    const { traceId } = await request(async () => {
+      await assert.rejects(
+        run(async () => {
+          throw new RangeError('too large');
+        }),
+        { name: 'RangeError', message: 'too large' },
+      );
+    });
+    assert.equal(attribute(one(recording, 'pool_wait', traceId), 'outcome'), 'acquired');
+    assert.equal(openSlots(), 0);
+  });
+}
+
+test('a wrapped limiter looks like its own: counts, concurrency, map, synchronous tasks, arguments', async () => {
+  const [bare, wrapped] = [pLimit(2), wrapLimit(pLimit(2), 'same')];
+  for (const limit of [bare, wrapped]) {
+    assert.equal(await limit((a: number, b: number) => a + b, 2, 3), 5);
+    assert.deepEqual(await limit.map(['a', 'b', 'c'], (item, index) => `${item}${index}`), [
+      'a0',
+      'b1',
+      'c2',
+    ]);
+    assert.deepEqual(await limit.map({ length: 2 } as never, (_item, index) => index), [0, 1]);
+    const tasks = [1, 2, 3].map((n) => limit(() => sleep(5, n)));
+    assert.equal(limit.activeCount + limit.pendingCount, 3);
+    limit.concurrency = 5;
+    assert.equal(limit.concurrency, 5);
+    assert.deepEqual(await Promise.all(tasks), [1, 2, 3]);
+  }
+  assert.deepEqual(Object.getOwnPropertyNames(wrapped).sort(), Object.getOwnPropertyNames(bare).sort());
+});
+
+test('a lazy thenable that a task returns is followed once', async () => {
+  const lazy = () => {
+    let started = 0;
+    // biome-ignore lint/suspicious/noThenProperty: query builders are thenables that run when they are awaited
+    return { then: (resolve: (value: number) => void) => resolve(++started) };
+  };
+  assert.equal(await wrapLimit(pLimit(1), 'lazy')(lazy), 1);
+  assert.equal(await wrapQueue(new PQueue({ concurrency: 1 }), 'lazy').add(lazy as never), 1);
+});
+
+test('tasks of limit.map wait in the trace of the caller', async () => {
+  const limit = wrapLimit(pLimit(1), 'map');
+  const { traceId } = await request(() => limit.map([1, 2, 3], () => sleep(20)));
+  const waits = recording.segment('pool_wait').filter((span) => span.traceId === traceId);
+  assert.deepEqual(waits.map((wait) => attribute(wait, 'resource.queue_depth')).sort(), [0, 0, 1]);
+  const [shortest, , longest] = waits.map((wait) => wait.lengthMs).sort((a, b) => a - b);
+  assert.ok(longest > shortest + 15, `${longest} ms, ${shortest} ms`);
+});
+
+test('what is cleared or aborted while it waits is an aborted wait', async () => {
+  const limit = wrapLimit(pLimit({ concurrency: 1, rejectOnClear: true }), 'cleared');
+  const first = limit(() => sleep(30));
+  const { traceId } = await request(async () => {
+    const second = limit(() => sleep(1));
+    limit.clearQueue();
+    await assert.rejects(second, { name: 'AbortError' });
+  });
+  await first;
+  assert.equal(attribute(one(recording, 'pool_wait', traceId), 'outcome'), 'aborted');
+
+  const queue = wrapQueue(new PQueue({ concurrency: 1 }), 'cleared');
+  const running = queue.add(() => sleep(30));
+  const abort = new AbortController();
+  const aborted = await request(async () => {
+    const waiting = queue.add(() => sleep(1), { signal: abort.signal });
+    abort.abort();
+    await assert.rejects(waiting);
+  });
+  const cleared = await request(async () => {
+    const waiting = queue.add(() => sleep(1));
+    queue.clear();
+    await assert.rejects(waiting, { name: 'AbortError' });
+  });
+  await running;
+  for (const trace of [aborted, cleared]) {
+    assert.equal(attribute(one(recording, 'pool_wait', trace.traceId), 'outcome'), 'aborted');
+  }
+  assert.equal(openSlots(), 0);
+});
+
+test('a task that runs out of time gives its slot back while it still runs', async () => {
+  const queue = wrapQueue(new PQueue({ concurrency: 1, timeout: 30 }), 'timeout');
+  const { traceId } = await request(async () => {
+    await assert.rejects(
+      queue.add(() => sleep(200)),
+      { name: 'TimeoutError' },
+    );
+  });
+  const hold = holdMs(one(recording, 'pool_wait', traceId));
+  assert.ok(hold < 150, `${hold} ms`);
+});

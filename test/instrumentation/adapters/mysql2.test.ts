@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { after, before, beforeEach, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openSlots } from '../../../instrumentation/src/adapters/slot-wait.ts';
+import { type Recording, request, startRecording } from '../support/recording.ts';
+import { assertMeasured, attribute, fourThroughTwo, freeIsNoWait, holdMs, none, one } from './measured.ts';
+import { missing, startMariadb, type TestServer } from './servers.ts';
+
+const skip = missing('mariadbd');
+let recording: Recording;
+let server: TestServer;
+let mysql: typeof import('mysql2');
+
+before(async () => {
+  if (skip) return;
+  recording = startRecording({ official: false });
+  const require = createRequire(import.meta.url);
+  mysql = require('mysql2');
+  server = await startMariadb();
+  const connection = await require('mysql2/promise').createConnection(options());
+  await connection.query('CREATE DATABASE shop');
+  await connection.end();
+});
+after(async () => {
+  await recording?.stop();
+  await server?.close();
+});
+beforeEach(() => recording?.clear());
+
+const options = (more: object = {}) => ({ host: '127.0.0.1', port: server.port, user: 'root', ...more });
+const newPool = (more: object = {}) =>
+  mysql.createPool(options({ database: 'shop', connectionLimit: 2, ...more }));
+
+test('mysql2: waits, new connections and holds are within 40 ms of what the caller sees', {
+  skip,
+}, async () => {
+  const pool = newPool().promise();
+  const any = {
+    acquire: () => pool.getConnection(),
+    release: (connection: { release(): void }) => connection.release(),
+  };
+  await fourThroughTwo(recording, any, 'mysql2-pool:shop');
+  recording.clear();
+  await freeIsNoWait(recording, any);
+  await pool.end();
+});
+
+test('mysql2: statements of the pool are in the trace of their caller, in the order of the calls', {
+  skip,
+}, async () => {
+  const pool = newPool({ connectionLimit: 1 });
+  const order: number[] = [];
+  const traces = await Promise.all(
+    [1, 2, 3].map((number) =>
+      request(
+        () =>
+          new Promise<void>((resolve, reject) => {
+            pool.query('SELECT SLEEP(0.05), ? AS number', [number], (error, rows) => {
+              if (error) return reject(error);
+              order.push((rows as { number: number }[])[0].number);
+              resolve();
+            });
+          }),
+      ),
+    ),
+  );
+  assert.deepEqual(order, [1, 2, 3]);
+  const waits = traces.map(({ traceId }) => one(recording, 'pool_wait', traceId));
+  assert.deepEqual(
+    waits.map((wait) => attribute(wait, 'resource.queue_depth')),
+    [0, 0, 1],
+  );
+  assert.ok(waits[1].lengthMs >= 45, `${waits[1].lengthMs} ms behind one statement of 50 ms`);
+  assert.ok(waits[2].lengthMs >= 95, `${waits[2].lengthMs} ms behind two`);
+  await new Promise((resolve) => pool.end(resolve));
+  assert.equal(openSlots(), 0);
+});
+
+test('mysql2: a full queue refuses, a pool that ends aborts, a server that is not there refuses', {
+  skip,
+}, async () => {
+  const pool = newPool({ connectionLimit: 1, queueLimit: 1 }).promise();
+  const holder = await pool.getConnection();
+  const aborted = request(() => assert.rejects(pool.getConnection(), /Pool is closed/));
+  const refused = await request(() => assert.rejects(pool.getConnection(), /Queue limit reached/));
+  assert.equal(attribute(one(recording, 'pool_wait', refused.traceId), 'outcome'), 'rejected');
+  holder.destroy();
+  const ended = pool.end();
+  // The waiter was given the place of the destroyed connection, or was told that the pool is closed.
+  const { traceId } = await aborted;
+  await ended;
+  assert.notEqual(
+    recording.segment('pool_wait').find((span) => span.traceId === traceId),
+    undefined,
+  );
+
+  const nowhere = mysql.createPool({ host: '127.0.0.1', port: 1, connectionLimit: 1 }).promise();
+  const failed = await request(() => assert.rejects(nowhere.getConnection(), { code: 'ECONNREFUSED' }));
+  const connection = one(recording, 'connection_wait', failed.traceId);
+  assert.equal(attribute(connection, 'outcome'), 'rejected');
+  assert.equal(connection.attributes['error.type'], 'ECONNREFUSED');
+  await nowhere.end();
+});
+
+test('mysql2: a waiter gets the place of a connection that broke', { skip }, async () => {
+  const pool = newPool({ connectionLimit: 1 }).promise();
+  const holder = await pool.getConnection();
+  let [calledMs, gotMs] = [0, 0];
+  const waiting = request(async () => {
+    calledMs = performance.now();
+    const connection = await pool.getConnection();
+    gotMs = performance.now();
+    connection.release();
+  });
+  await sleep(40);
+  holder.destroy();
+  const { traceId } = await waiting;
+  const wait = one(recording, 'pool_wait', traceId);
+  const connection = one(recording, 'connection_wait', traceId);
+  assert.ok(wait.lengthMs >= 35, `${wait.lengthMs} ms`);
+  assertMeasured(wait.lengthMs + connection.lengthMs, gotMs - calledMs, 'wait and connection');
+  await pool.end();
+  assert.equal(openSlots(), 0);
+});
+
+test('mysql2: with resetOnRelease the slot is held until the session was reset', { skip }, async () => {
+  const pool = newPool({ connectionLimit: 1, resetOnRelease: true }).promise();
+  const { traceId } = await request(async () => {
+    const connection = await pool.getConnection();
+    connection.release();
+  });
+  // Waits for the reset, then for nothing.
+  const next = await request(async () => (await pool.getConnection()).release());
+  for (let tries = 0; openSlots() > 0 && tries < 200; tries++) await sleep(5);
+  const [first, second] = [traceId, next.traceId].map((id) => one(recording, 'pool_wait', id));
+  assert.ok(first.endMs + holdMs(first) <= second.endMs + 1, 'holds of one slot do not overlap');
+  await pool.end();
+  assert.equal(openSlots(), 0);
+});
+
+test('mysql2: a single connection is no pool', { skip }, async () => {
+  const { traceId } = await request(
+    () =>
+      new Promise<void>((resolve, reject) => {
+        const connection = mysql.createConnection(options());
+        connection.query('SELECT 1', (error) => (error ? reject(error) : connection.end(() => resolve())));
+      }),
+  );
+  none(recording, 'pool_wait', traceId);
+});
