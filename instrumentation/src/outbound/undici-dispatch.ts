@@ -79,16 +79,17 @@ function note(
     if (known !== undefined) return known;
     const origin = new URL(String(options.origin ?? originOf(dispatcher)));
     const stats = capacity === undefined ? undefined : dispatcher.stats;
-    const running = stats?.running;
-    const ahead = (stats?.pending ?? 0) + (stats?.queued ?? 0);
+    const { running = 0, pending = 0, queued } = stats ?? {};
+    // A pool counts its queue as pending too; the rest of that is with its clients already.
+    const taken = running + (queued === undefined ? 0 : pending - queued);
     const dispatched: Dispatched = {
       caller: context.active(),
       startMs: now(),
       queue: {
         resource: undiciResource(origin),
         capacity,
-        inUse: capacity === undefined || running === undefined ? undefined : Math.min(capacity, running),
-        queueDepth: stats === undefined ? undefined : ahead,
+        inUse: stats === undefined || capacity === undefined ? undefined : Math.min(capacity, taken),
+        queueDepth: stats === undefined ? undefined : (queued ?? pending),
       },
     };
     waiting.set(handler, dispatched);

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { registerInstrumentations } from '@opentelemetry/instrumentation';
+import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici';
+import { type Recorded, type Recording, request, startRecording } from '../support/recording.ts';
+import { type Remote, startRemote } from './servers.ts';
+
+let recording: Recording;
+let remote: Remote;
+/** Required, as the official instrumentation patches it. */
+let http: typeof import('node:http');
+
+before(async () => {
+  recording = startRecording({ official: false, http: true });
+  http = createRequire(import.meta.url)('http');
+  registerInstrumentations({ instrumentations: [new UndiciInstrumentation()] });
+  remote = await startRemote(30);
+});
+after(async () => {
+  await remote.close();
+  await recording.stop();
+});
+beforeEach(() => recording.clear());
+
+const settle = () => new Promise((resolve) => setTimeout(resolve, 20));
+const clientsOf = (traceId: string): Recorded[] =>
+  recording.spans().filter((span) => span.kind === 2 && span.traceId === traceId);
+
+describe('beside the official instrumentations', () => {
+  test('http: one CLIENT span, theirs, with our waits below it', async () => {
+    const agent = new http.Agent({ maxSockets: 1 });
+    const get = () =>
+      new Promise<void>((resolve) => {
+        http.get(remote.origin, { agent }, (response) => response.resume().once('end', () => resolve()));
+      });
+    const { traceId } = await request(() => Promise.all([get(), get()]));
+    await settle();
+    const clients = clientsOf(traceId);
+    assert.equal(clients.length, 2);
+    const waits = [...recording.segment('pool_wait'), ...recording.segment('connection_wait')];
+    assert.equal(recording.segment('pool_wait').length, 2);
+    for (const client of clients) assert.equal(client.scope, '@opentelemetry/instrumentation-http');
+    for (const wait of waits) assert.ok(clients.some((client) => client.spanId === wait.parentId));
+    agent.destroy();
+  });
+
+  test('fetch: one CLIENT span, theirs, with our waits below it', async () => {
+    const { traceId } = await request(async () => (await fetch(remote.origin)).text());
+    await settle();
+    const clients = clientsOf(traceId);
+    assert.equal(clients.length, 1);
+    assert.equal(clients[0].scope, '@opentelemetry/instrumentation-undici');
+    const [connection] = recording.segment('connection_wait');
+    assert.equal(connection.parentId, clients[0].spanId);
+  });
+});

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  findQuota,
+  stopWatchingCpuQuota,
+  throttledMs,
+  watchCpuQuota,
+} from '../../../instrumentation/src/runtime/cpu-quota.ts';
+import { type Recording, request, startRecording } from '../support/recording.ts';
+
+let recording: Recording;
+let directory: string;
+
+before(() => {
+  recording = startRecording({ official: false });
+  directory = mkdtempSync(join(tmpdir(), 'waitfall-quota-'));
+});
+after(async () => {
+  rmSync(directory, { recursive: true, force: true });
+  await recording.stop();
+});
+
+/** Files as the kernel shows them. */
+function group(name: string, files: Record<string, string>): string {
+  const path = join(directory, name);
+  mkdirSync(path, { recursive: true });
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(path, file), text);
+  return path;
+}
+
+function membership(text: string): string {
+  const path = join(directory, 'membership');
+  writeFileSync(path, text);
+  return path;
+}
+
+function busy(ms: number): void {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+}
+
+describe('a CPU quota', () => {
+  test('is found in version 2 and version 1, and only where there is one', () => {
+    group('v2/limited', { 'cpu.max': '50000 100000\n', 'cpu.stat': 'usage_usec 1\nthrottled_usec 2500\n' });
+    group('v2/free', { 'cpu.max': 'max 100000\n', 'cpu.stat': 'throttled_usec 0\n' });
+    group('v1/cpu,cpuacct/limited', {
+      'cpu.cfs_quota_us': '50000\n',
+      'cpu.stat': 'nr_throttled 1\nthrottled_time 2500000\n',
+    });
+    const v2 = findQuota(join(directory, 'v2'), membership('0::/limited\n'));
+    const v1 = findQuota(join(directory, 'v1'), membership('4:cpu,cpuacct:/limited\n0::/\n'));
+    assert.equal(throttledMs(v2!), 2.5);
+    assert.equal(throttledMs(v1!), 2.5);
+    assert.equal(findQuota(join(directory, 'v2'), membership('0::/free\n')), undefined);
+    assert.equal(findQuota(directory, join(directory, 'nothing')), undefined);
+  });
+
+  test('a stall in which the group was throttled is a pause of that length, marked as an estimate', async () => {
+    const path = join(group('live', { 'cpu.stat': 'throttled_usec 1000\n' }), 'cpu.stat');
+    assert.equal(watchCpuQuota({ path, field: 'throttled_usec', msPerUnit: 1e-3 }), true);
+    await request(async () => {
+      await sleep(30);
+      busy(200);
+      writeFileSync(path, 'throttled_usec 41000\n');
+      await sleep(20);
+    });
+    await sleep(300);
+    stopWatchingCpuQuota();
+    const [pause, ...others] = recording
+      .segment('runtime_pause')
+      .filter((span) => span.attributes['waitfall.pause.cause'] === 'cpu_throttling');
+    assert.equal(others.length, 0);
+    assert.ok(Math.abs(pause.lengthMs - 40) < 2, `${pause.lengthMs} ms`);
+    assert.equal(pause.attributes['waitfall.estimated'], true);
+    assert.equal(pause.attributes['waitfall.estimate.min_ns'], 0);
+  });
+
+  test('against a real group, where one can be made: the kernel and we see the same throttling', (context) => {
+    const real = '/sys/fs/cgroup/cpu/waitfall-test';
+    try {
+      mkdirSync(real);
+      writeFileSync(join(real, 'cpu.cfs_quota_us'), '20000');
+    } catch {
+      context.skip('needs a writable cgroup with a cpu controller of version 1');
+      return;
+    }
+    const module = new URL('../../../instrumentation/src/runtime/cpu-quota.ts', import.meta.url);
+    const script = `
+      import { writeFileSync } from 'node:fs';
+      writeFileSync('${real}/cgroup.procs', String(process.pid));
+      const { findQuota, throttledMs } = await import('${module}');
+      const quota = findQuota();
+      const until = performance.now() + 600;
+      while (performance.now() < until);
+      console.log(JSON.stringify({ path: quota?.path, ms: quota && throttledMs(quota) }));
+      writeFileSync('/sys/fs/cgroup/cpu/cgroup.procs', String(process.pid));`;
+    const child = spawnSync(
+      process.execPath,
+      ['--conditions=waitfall-source', '--input-type=module', '-e', script],
+      { encoding: 'utf8', timeout: 20_000 },
+    );
+    const kernel = readFileSync(join(real, 'cpu.stat'), 'utf8');
+    rmdirSync(real);
+    assert.equal(child.status, 0, child.stderr);
+    const { path, ms } = JSON.parse(child.stdout);
+    const kernelMs = Number(/throttled_time (\d+)/.exec(kernel)?.[1]) / 1e6;
+    assert.equal(path, join(real, 'cpu.stat'));
+    assert.ok(ms > 100, `throttled for ${ms} ms`);
+    assert.ok(ms <= kernelMs + 1 && ms >= kernelMs * 0.5, `${ms} of ${kernelMs} ms`);
+  });
+});
