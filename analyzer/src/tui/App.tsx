@@ -1,17 +1,21 @@
 import { Text, Transform, useApp, useInput, useWindowSize } from 'ink';
 import { useEffect, useMemo, useReducer, useRef } from 'react';
+import type { Canvas } from './canvas.ts';
 import { Data } from './data.ts';
 import { type Drawn, draw } from './frame.ts';
 import { keysOf } from './input-keys.ts';
 import { plain } from './line.ts';
 import { type Effect, press, settle } from './press.ts';
+import type { LiveSession } from './remote-session.ts';
 import type { Session } from './session.ts';
-import { initialState } from './state.ts';
+import { completed, initialState } from './state.ts';
 import { paint, type Theme } from './theme.ts';
 
 export interface AppProps {
-  readonly session: Session;
+  readonly live: LiveSession;
   readonly theme: Theme;
+  /** Puts the lines on the terminal; without it Ink does. */
+  readonly canvas?: Canvas;
   /** The command line that shows the same, for `Y`. */
   readonly command: string;
   /** Does what a key asks of the world; @returns a line for the reader, if any. */
@@ -22,18 +26,26 @@ export interface AppProps {
   readonly onStop: (stop: () => void) => () => void;
 }
 
+/** @returns true where no trace can be shown, or nothing to compare with. */
+export function hasNothing({ traces, comparison }: Session): boolean {
+  return traces.count === 0 || comparison?.report.input.traces === 0;
+}
+
 const NOTHING: Drawn = { lines: [], list: undefined, copy: '' };
 
 /**
  * The whole terminal application: keys go into the reducer, its state is drawn as finished lines. Ink measures a
  * blank text of the same size and the lines are put in its place, so that it never has to measure ours.
  */
-export function App({ session, theme, command, perform, suspend, onStop }: AppProps) {
+export function App({ live, theme, canvas, command, perform, suspend, onStop }: AppProps) {
   const { exit, suspendTerminal } = useApp();
   const { columns, rows } = useWindowSize();
   const [, repaint] = useReducer((n: number) => n + 1, 0);
-  const data = useMemo(() => new Data(session, repaint), [session]);
-  const state = useRef(initialState(session));
+  const data = useMemo(() => new Data(live.session, repaint), [live]);
+  const state = useRef(initialState(live.session));
+  if (data.session.stage !== 'complete' && live.session.stage === 'complete')
+    state.current = completed(state.current, live.session);
+  data.update(live.session);
   state.current = settle(state.current, data);
   // A screen that cannot be drawn ends the application with its own error, once the terminal is whole again.
   const guarded = (drawIt: () => Drawn): Drawn => {
@@ -54,6 +66,16 @@ export function App({ session, theme, command, perform, suspend, onStop }: AppPr
   };
   const drawn = screen();
 
+  useEffect(() => live.onChange(repaint), [live]);
+  // An input without a trace has nothing to show: the text report says why.
+  useEffect(() => {
+    live.complete.then(
+      () => {
+        if (hasNothing(live.session)) exit();
+      },
+      (error: Error) => exit(error),
+    );
+  }, [live, exit]);
   useEffect(() => onStop(() => suspend(suspendTerminal)), [onStop, suspend, suspendTerminal]);
 
   useInput((input, key) => {
@@ -91,11 +113,12 @@ export function App({ session, theme, command, perform, suspend, onStop }: AppPr
     repaint();
   });
 
-  const painted = drawn.lines.map((line) => paint(line, theme));
+  const painted = useMemo(() => drawn.lines.map((line) => paint(line, theme)), [drawn, theme]);
   const blank = useMemo(
     () => Array.from({ length: Math.max(1, rows - 1) }, () => ' '.repeat(columns)).join('\n'),
     [columns, rows],
   );
+  if (canvas) return <Text>{canvas.show(painted)}</Text>;
   return (
     <Transform
       transform={(_, index) => painted[index] ?? ''}

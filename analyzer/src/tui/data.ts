@@ -6,7 +6,7 @@ import type { Session, SpanDetail, Split, TraceDetail, WaitSummary } from './ses
  * it has come, so that drawing never waits.
  */
 export class Data {
-  readonly session: Session;
+  #session: Session;
   readonly #onChange: () => void;
   readonly #values = new Map<string, unknown>();
   readonly #loading = new Set<string>();
@@ -16,8 +16,19 @@ export class Data {
   error = '';
 
   constructor(session: Session, onChange: () => void) {
-    this.session = session;
+    this.#session = session;
     this.#onChange = onChange;
+  }
+
+  get session(): Session {
+    return this.#session;
+  }
+
+  /** Takes over what is known by now; what is loaded or asked for stays. */
+  update(session: Session): void {
+    if (session === this.#session) return;
+    this.#session = session;
+    this.version++;
   }
 
   trace(index: number): TraceDetail | undefined {

@@ -6,6 +6,7 @@ import { compareScreen } from './screen/compare.ts';
 import { confidenceScreen } from './screen/confidence.ts';
 import { helpScreen } from './screen/help.ts';
 import { inputScreen } from './screen/input.ts';
+import { canShow, progressScreen } from './screen/progress.ts';
 import { queueScreen } from './screen/queue.ts';
 import { queuesScreen } from './screen/queues.ts';
 import { routesScreen } from './screen/routes.ts';
@@ -56,7 +57,8 @@ export function draw(state: UiState, data: Data, columns: number, rows: number, 
   }
   const frame = current(state);
   const context: Context = { session: data.session, data, state, frame, theme, columns, rows: height - 3 };
-  const screen = SCREENS[frame.view](context);
+  const known = canShow(frame.view, data.session.stage);
+  const screen = (known ? SCREENS[frame.view] : progressScreen)(context);
   const body: Line[] = [...screen.lines.slice(0, context.rows)];
   while (body.length < context.rows) body.push([]);
   const all: Line[] = [
@@ -116,9 +118,11 @@ function footer(state: UiState, data: Data, columns: number): Line {
   const message = state.message || data.error || (state.pending ? 'loading …' : '');
   if (message) return [[` ${message}`, { fg: 'warn' }]];
   const { view } = current(state);
-  const shown = BINDINGS.filter((binding) => binding.footer !== undefined && worksIn(binding, view)).sort(
-    (a, b) => a.footer! - b.footer!,
-  );
+  const known = canShow(view, data.session.stage);
+  const shown = BINDINGS.filter(
+    (binding) =>
+      binding.footer !== undefined && worksIn(binding, view) && (known || binding.action === 'quit'),
+  ).sort((a, b) => a.footer! - b.footer!);
   const parts: Part[] = [[' ']];
   let used = 1;
   for (const binding of shown) {

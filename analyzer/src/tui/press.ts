@@ -2,8 +2,9 @@ import type { Screenful } from './context.ts';
 import type { Data } from './data.ts';
 import { fold } from './fold.ts';
 import { offered } from './frame.ts';
+import { keepingSelection } from './keep-selection.ts';
 import { type Action, actionOf } from './keys.ts';
-import { listQueues, QUEUE_SORTS } from './model/queues.ts';
+import { QUEUE_SORTS } from './model/queues.ts';
 import { listRoutes, ROUTE_SORTS } from './model/routes.ts';
 import { visibleRows } from './model/rows.ts';
 import { longestWait } from './model/trace.ts';
@@ -11,25 +12,14 @@ import { orderTraces, sortColumns } from './model/traces.ts';
 import { typeInto } from './prompt.ts';
 import { step } from './search.ts';
 import { selectedQueue } from './selection.ts';
-import {
-  current,
-  type Frame,
-  frameOf,
-  goTo,
-  pop,
-  push,
-  toggle,
-  type UiState,
-  update,
-  type View,
-} from './state.ts';
+import { current, type Frame, frameOf, goTo, pop, push, toggle, type UiState, update } from './state.ts';
 import { toBlocker } from './to-blocker.ts';
 
 /** What a key asks of the world outside the state. */
 export type Effect =
   | { readonly kind: 'quit' }
   | { readonly kind: 'copy'; readonly text: string }
-  | { readonly kind: 'save'; readonly view: View; readonly trace: number }
+  | { readonly kind: 'save'; readonly frame: Frame; readonly step: number }
   | { readonly kind: 'whatIf'; readonly change: string };
 
 export interface Press {
@@ -81,7 +71,7 @@ function act(state: UiState, action: Action, context: PressContext): Press {
     case 'open':
       return only(open(state, data));
     case 'back':
-      return only(back(state));
+      return only(back(state, data));
     case 'help':
       return only(frame.view === 'help' ? pop(state) : push(state, frameOf('help')));
     case 'quit':
@@ -98,7 +88,7 @@ function act(state: UiState, action: Action, context: PressContext): Press {
         effects: [{ kind: 'copy', text: context.command }],
       };
     case 'save':
-      return { state, effects: [{ kind: 'save', view: frame.view, trace: frame.trace }] };
+      return { state, effects: [{ kind: 'save', frame, step: state.step }] };
     case 'sort':
       return only(sortBy(state, data));
     case 'reverse':
@@ -136,7 +126,7 @@ function act(state: UiState, action: Action, context: PressContext): Press {
       return only(step(state, data, list, -1));
     case 'fold':
     case 'unfold':
-      return only(fold(state, data, action === 'unfold') ?? back(state));
+      return only(fold(state, data, action === 'unfold') ?? back(state, data));
     case 'otherPart':
       return only(otherPart(state, data));
     case 'blocker':
@@ -212,11 +202,11 @@ function otherPart(state: UiState, data: Data): UiState {
   return { ...state, stack: [...state.stack.slice(0, -1), frameOf('trace', { trace: next })] };
 }
 
-function back(state: UiState): UiState {
+function back(state: UiState, data: Data): UiState {
   const frame = current(state);
   if (state.search !== '') return { ...state, search: '' };
   if (state.stack.length > 1) return pop(state);
-  if (frame.filter !== '') return update(state, { filter: '', selected: 0, top: 0 });
+  if (frame.filter !== '') return keepingSelection(state, data, { filter: '' });
   if (frame.by !== '') return update(state, { by: '', selected: 0, top: 0 });
   return frame.view === 'verdict' ? state : goTo(state, 'verdict');
 }
@@ -230,27 +220,6 @@ function sortBy(state: UiState, data: Data): UiState {
         ? ROUTE_SORTS.length
         : sortColumns(data.session).length;
   return keepingSelection(state, data, { sort: (frame.sort + 1) % count });
-}
-
-/** Sorting moves rows, not the reader: the selected thing stays selected. */
-function keepingSelection(state: UiState, data: Data, set: Partial<Frame>): UiState {
-  const frame = current(state);
-  const after = update(state, set);
-  const next = current(after);
-  let selected = 0;
-  if (frame.view === 'traces') {
-    const id = orderTraces(data.session, frame.filter, frame.sort, frame.reverse).order[frame.selected];
-    selected = orderTraces(data.session, next.filter, next.sort, next.reverse).order.indexOf(id);
-  } else if (frame.view === 'queues') {
-    const name = selectedQueue(state, data);
-    selected = listQueues(data.session, state, next.sort, next.reverse).findIndex(
-      ({ row }) => row.resource === name,
-    );
-  } else {
-    const name = listRoutes(data.session, data, frame)[frame.selected]?.name;
-    selected = listRoutes(data.session, data, next).findIndex((route) => route.name === name);
-  }
-  return update(after, { selected: Math.max(0, selected), top: 0 });
 }
 
 /** What had to wait for data is done once it is there: a key, and the row a trace was opened on (or its longest wait). */

@@ -1,5 +1,6 @@
 import type { Screenful } from './context.ts';
 import type { Data } from './data.ts';
+import { keepingSelection } from './keep-selection.ts';
 import type { Press } from './press.ts';
 import { step } from './search.ts';
 import { type PromptKind, type UiState, update } from './state.ts';
@@ -18,7 +19,7 @@ export function typeInto(state: UiState, key: string, data: Data, list: Screenfu
 function submit(state: UiState, kind: PromptKind, text: string, data: Data, list: Screenful['list']): Press {
   switch (kind) {
     case 'filter':
-      return stay(update(state, { filter: text, selected: 0, top: 0 }));
+      return stay(keepingSelection(state, data, { filter: text }));
     case 'by':
       return stay(update(state, { by: text, selected: 0, top: 0 }));
     case 'whatIf':

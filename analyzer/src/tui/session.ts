@@ -146,9 +146,29 @@ export interface ComparedWith {
   readonly record: Document;
 }
 
+/**
+ * How far the analysis has come: `reading` the input; `requests`: every trace is cut up, so traces, routes and input can be
+ * shown; `complete`: queues and verdict as well.
+ */
+export type Stage = 'reading' | 'requests' | 'complete';
+
+/** What is being done, for as long as the analysis is not complete. */
+export interface ReadingProgress {
+  readonly phase: 'reading' | 'analysing';
+  /** Bytes read so far, as they stand on disk. */
+  readonly bytes: number;
+  /** Bytes of all files; null where that cannot be known. */
+  readonly totalBytes: number | null;
+  readonly spans: number;
+}
+
 /** What the screens ask for. The analysis lives in a worker; only what a screen shows crosses over. */
 export interface Session {
   readonly title: string;
+  readonly stage: Stage;
+  /** Null once the analysis is complete. */
+  readonly progress: ReadingProgress | null;
+  /** At stage `requests` only input, requests and routes are filled in. */
   readonly report: Report;
   readonly traces: TraceColumns;
   /** The run before the change, when this one is compared with it; absent with one input. */

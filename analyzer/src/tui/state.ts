@@ -79,6 +79,13 @@ export function initialState(session: Session): UiState {
   };
 }
 
+/** @returns the state once the analysis is complete: at the step around the knee, and at the comparison where there is one. */
+export function completed(state: UiState, session: Session): UiState {
+  const atStart = state.stack.length === 1 && state.stack[0].view === 'verdict';
+  const stack = session.comparison && atStart ? [frameOf('compare')] : state.stack;
+  return { ...state, stack, step: kneeStep(session) };
+}
+
 /** The first window that arrives faster than the knee, else the last one of the rising part. */
 function kneeStep(session: Session): number {
   const { windows, verdict } = session.report;

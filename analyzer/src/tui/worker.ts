@@ -1,20 +1,21 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { requestGroup, routeGroups } from '../aggregate/groups.ts';
 import { loadRules } from '../classify/rules.ts';
-import { type Analysis, type AnalyzeOptions, analyze } from '../infer/analysis.ts';
+import { type Analysis, type AnalyzeOptions, analyze, type RequestsCutUp } from '../infer/analysis.ts';
 import { compareRuns } from '../infer/compare/index.ts';
 import { type ReadProgress, readInputs } from '../read/index.ts';
-import { type BuildOptions, buildReport } from '../report/build.ts';
+import { type BuildOptions, buildReport, inputSection, selectRoute } from '../report/build.ts';
 import { layOutComparison } from '../report/compare.ts';
-import { bytes, count } from '../report/units.ts';
 import { buildSession } from './build-session.ts';
-import type { ComparedWith, Session } from './session.ts';
+import type { ComparedWith, ReadingProgress, Session } from './session.ts';
+import { listTraces, type TraceList } from './trace-columns.ts';
 
 /** What the worker is started with. */
 export interface Job {
   readonly paths: readonly string[];
   readonly title: string;
   /** Without rules: they hold functions, which do not cross over to a worker. */
-  readonly analyze: Omit<AnalyzeOptions, 'rules'>;
+  readonly analyze: Omit<AnalyzeOptions, 'rules' | 'onRequests'>;
   /** Text of the rules file, if any; already checked. */
   readonly rulesYaml: string | null;
   readonly build: BuildOptions;
@@ -34,14 +35,12 @@ export interface Question {
 }
 
 export type Answer =
-  | { readonly kind: 'progress'; readonly text: string }
-  | {
-      readonly kind: 'ready';
-      readonly title: string;
-      readonly report: Session['report'];
-      readonly traces: Session['traces'];
-      readonly comparison?: ComparedWith;
-    }
+  | { readonly kind: 'progress'; readonly progress: ReadingProgress }
+  | ({ readonly kind: 'requests'; readonly traces: Session['traces'] } & Pick<
+      Session['report'],
+      'input' | 'requests' | 'routes'
+    >)
+  | { readonly kind: 'ready'; readonly report: Session['report']; readonly comparison?: ComparedWith }
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'value'; readonly id: number; readonly value: unknown }
   | { readonly kind: 'error'; readonly id: number; readonly message: string };
@@ -49,29 +48,18 @@ export type Answer =
 /** Ten times a second is often enough for the eye, and idle enough for the terminal. */
 const PROGRESS_EVERY_MS = 100;
 
-/** @returns how far the reading has come: `reading  42 % of 1.03 GB · 123,456 spans`. */
-export function progressText({ bytes: done, totalBytes, spans }: ReadProgress): string {
-  const part =
-    totalBytes === null || totalBytes === 0
-      ? bytes(done)
-      : `${Math.min(100, Math.floor((done / totalBytes) * 100))} % of ${bytes(totalBytes)}`;
-  return `reading  ${part} · ${count(spans)} spans`;
-}
-
 /** Reads and analyses in a thread of its own, so that keys are answered meanwhile; then answers the screens. */
 async function run(job: Job, port: NonNullable<typeof parentPort>): Promise<void> {
   const say = (answer: Answer): void => port.postMessage(answer);
-  const analysis = await analyzeRun(job.paths, job.manifest, job, say);
+  let list: TraceList | undefined;
+  const analysis = await analyzeRun(job.paths, job.manifest, job, say, (cut) => {
+    list = listTraces(cut);
+    say({ kind: 'requests', traces: list.traces, ...requestsOf(cut, job.build) });
+  });
   const report = buildReport(analysis, job.build);
   const comparison = job.before && (await compareWith(job.before, analysis, job, say));
-  const session = buildSession(analysis, report, job.title, optionsOf(job), comparison);
-  say({
-    kind: 'ready',
-    title: session.title,
-    report: session.report,
-    traces: session.traces,
-    ...(comparison ? { comparison } : {}),
-  });
+  const session = buildSession(analysis, report, job.title, optionsOf(job), comparison, list);
+  say({ kind: 'ready', report, ...(comparison ? { comparison } : {}) });
   port.on('message', ({ id, method, args }: Question) => {
     (session[method] as (...args: readonly unknown[]) => Promise<unknown>)(...args).then(
       (value) => say({ kind: 'value', id, value }),
@@ -79,6 +67,16 @@ async function run(job: Job, port: NonNullable<typeof parentPort>): Promise<void
         say({ kind: 'error', id, message: error instanceof Error ? error.message : String(error) }),
     );
   });
+}
+
+/** The parts of the report that need no queues. */
+function requestsOf(cut: RequestsCutUp, { route }: BuildOptions) {
+  const members = selectRoute(cut, route);
+  return {
+    input: inputSection(cut),
+    requests: requestGroup(cut.requests, cut.parts, members),
+    routes: routeGroups(cut.requests, cut.parts, members),
+  };
 }
 
 function optionsOf({ analyze: options, rulesYaml }: Job): AnalyzeOptions {
@@ -90,19 +88,21 @@ async function analyzeRun(
   manifest: Manifest,
   job: Job,
   say: (answer: Answer) => void,
+  onRequests?: (cut: RequestsCutUp) => void,
 ): Promise<Analysis> {
-  say({ kind: 'progress', text: 'reading' });
   let told = 0;
+  let last: ReadProgress = { bytes: 0, totalBytes: null, spans: 0 };
   const input = await readInputs(paths, {
     onProgress: (progress) => {
+      last = progress;
       const now = performance.now();
       if (now - told < PROGRESS_EVERY_MS) return;
       told = now;
-      say({ kind: 'progress', text: progressText(progress) });
+      say({ kind: 'progress', progress: { phase: 'reading', ...progress } });
     },
   });
-  say({ kind: 'progress', text: `analysing ${count(input.table.length)} spans` });
-  const analysis = analyze(input, optionsOf(job));
+  say({ kind: 'progress', progress: { phase: 'analysing', ...last, spans: input.table.length } });
+  const analysis = analyze(input, { ...optionsOf(job), ...(onRequests ? { onRequests } : {}) });
   return manifest === null || analysis.plan === null
     ? analysis
     : { ...analysis, plan: { ...analysis.plan, manifest } };

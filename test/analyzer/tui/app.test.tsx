@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { render } from 'ink';
 import { App } from '../../../analyzer/src/tui/App.tsx';
+import { emptySession } from '../../../analyzer/src/tui/empty-session.ts';
 import { draw } from '../../../analyzer/src/tui/frame.ts';
 import { plain } from '../../../analyzer/src/tui/line.ts';
 import type { Effect } from '../../../analyzer/src/tui/press.ts';
-import { COLOR, hotRowInput, Reader, sessionOf } from './support.ts';
+import { COLOR, hotRowInput, liveOf, Reader, sessionOf } from './support.ts';
 import { In, Out } from './terminal.ts';
 
 const session = sessionOf(hotRowInput());
@@ -14,14 +15,14 @@ async function inApp(
   columns: number,
   rows: number,
   use: (out: Out, input: In, effects: Effect[], ended: Promise<unknown>) => Promise<void>,
-  { isScreenReaderEnabled = false, shown = session } = {},
+  { isScreenReaderEnabled = false, live = liveOf(session) } = {},
 ): Promise<void> {
   const out = new Out(columns, rows);
   const input = new In();
   const effects: Effect[] = [];
   const app = render(
     <App
-      session={shown}
+      live={live}
       theme={COLOR}
       command="waitfall case"
       perform={async (effect) => {
@@ -132,6 +133,47 @@ test('a screen that cannot be drawn ends the application with its own error', as
       await input.press('6', out);
       assert.ok((await ended) instanceof TypeError);
     },
-    { shown: broken },
+    { live: liveOf(broken) },
+  );
+});
+
+test('while the analysis goes on, lists open as they become known and the reader keeps his place', async () => {
+  const { trace, span, waits, whatIf, step, split } = session;
+  const empty = emptySession(session.title, { trace, span, waits, whatIf, step, split });
+  const live = liveOf({
+    ...empty,
+    progress: { phase: 'reading', bytes: 42e6, totalBytes: 100e6, spans: 123_456 },
+  });
+  await inApp(
+    80,
+    24,
+    async (out, input) => {
+      assert.match(out.lines().join('\n'), /read +42 % of .* 123,456 spans/);
+      const { input: read, requests, routes } = session.report;
+      await input.press('5', out);
+      assert.match(out.lines().join('\n'), /Traces, routes and input come as soon as/);
+      let seen = out.frames.length;
+      live.become({
+        ...empty,
+        stage: 'requests',
+        progress: { phase: 'analysing', bytes: 100e6, totalBytes: 100e6, spans: 300_000 },
+        traces: session.traces,
+        report: { ...empty.report, input: read, requests, routes },
+      });
+      await out.drawn(seen);
+      await input.press('jj', out);
+      const selected = out.lines().find((line) => line.startsWith('▸'));
+      assert.ok(selected, out.lines().join('\n'));
+      await input.press('1', out);
+      assert.match(out.lines().join('\n'), /Traces \(5\), routes \(4\) and input \(6\) are there/);
+      await input.press('5', out);
+      seen = out.frames.length;
+      live.become(session);
+      await out.drawn(seen);
+      assert.ok(out.lines().includes(selected), 'the same trace is selected');
+      await input.press('1', out);
+      assert.match(out.lines().join('\n'), /lock:campaign fills first/);
+    },
+    { live },
   );
 });

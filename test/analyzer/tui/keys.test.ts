@@ -9,6 +9,11 @@ import { BINDINGS, worksIn } from '../../../analyzer/src/tui/keys.ts';
 import { segmentText } from '../../../analyzer/src/tui/model/segments.ts';
 import { orderTraces } from '../../../analyzer/src/tui/model/traces.ts';
 import { press } from '../../../analyzer/src/tui/press.ts';
+import { queueColumns } from '../../../analyzer/src/tui/screen/queues.ts';
+import { ROUTE_COLUMNS } from '../../../analyzer/src/tui/screen/routes.ts';
+import { STEP_COLUMNS } from '../../../analyzer/src/tui/screen/steps.ts';
+import { traceColumns } from '../../../analyzer/src/tui/screen/traces.ts';
+import { ROOM_COLUMNS } from '../../../analyzer/src/tui/screen/verdict-chain.ts';
 import { initialState, ROOT_VIEWS, type View } from '../../../analyzer/src/tui/state.ts';
 import { COLOR, hotRowInput, Reader, sessionOf } from './support.ts';
 
@@ -111,6 +116,30 @@ test('the search finds lines of a text, goes on with n, and Esc ends it before i
 test('every segment stands in the glossary', () => {
   const terms = GLOSSARY.flatMap(({ entries }) => entries.map(([term]) => term));
   for (const segment of SEGMENTS) assert.ok(terms.includes(segmentText(segment)), segment);
+});
+
+test('every column of every table stands in the glossary', () => {
+  const terms = new Set(GLOSSARY.flatMap(({ entries }) => entries.flatMap(([term]) => term.split(', '))));
+  const titles = [
+    ...[STEP_COLUMNS, ROUTE_COLUMNS, ROOM_COLUMNS, queueColumns(12)].flat(),
+    ...[traceColumns(null, 10), traceColumns(null, 60)].flat(),
+  ].map(({ title }) => title.trim());
+  for (const title of [...titles, 'own', 'share', 'span', 'longest waits', 'held up by', 'mean per request'])
+    assert.ok(terms.has(title) || terms.has(title.replace(/ wait$/, '')), title);
+});
+
+test('filtering keeps the selected trace selected while it is among those that are left', async () => {
+  const reader = await new Reader(session).type('5', 'j', 'j', 'j');
+  const selected = (): number => {
+    const frame = reader.state.stack.at(-1)!;
+    return orderTraces(session, frame.filter, frame.sort, frame.reverse).order[frame.selected];
+  };
+  const chosen = selected();
+  await reader.type('/', ...'duration>1ms', 'enter');
+  assert.equal(selected(), chosen);
+  await reader.type('escape');
+  assert.equal(reader.state.stack.at(-1)?.filter, '');
+  assert.equal(selected(), chosen, 'and without the filter again');
 });
 
 test('a key that has to wait for data is obeyed when it has come', () => {

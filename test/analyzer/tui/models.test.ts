@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pack } from '../../../analyzer/src/tui/draw/text.ts';
 import { commonSteps, comparedFacts } from '../../../analyzer/src/tui/model/compare.ts';
+import { progressText } from '../../../analyzer/src/tui/model/progress.ts';
 import { DETACHED_SECTION, isSection, visibleRows } from '../../../analyzer/src/tui/model/rows.ts';
 import { shortId } from '../../../analyzer/src/tui/model/short-id.ts';
 import { estimateText, traceParts } from '../../../analyzer/src/tui/model/trace.ts';
 import { sortedBy } from '../../../analyzer/src/tui/model/traces.ts';
 import { notTheCause, stepsAroundKnee, verdictSentence } from '../../../analyzer/src/tui/model/verdict.ts';
 import type { Session, TraceDetail, TraceRow } from '../../../analyzer/src/tui/session.ts';
-import { progressText } from '../../../analyzer/src/tui/worker.ts';
 import { hotRowInput, sessionOf } from './support.ts';
 
 const session = sessionOf(hotRowInput());
@@ -157,10 +157,13 @@ test('a line packs what fits and passes over what does not', () => {
 
 test('progress says how far, or how much where the end is unknown', () => {
   assert.equal(
-    progressText({ bytes: 420e6, totalBytes: 1e9, spans: 123456 }),
-    'reading  42 % of 1 GB · 123,456 spans',
+    progressText({ phase: 'reading', bytes: 420e6, totalBytes: 1e9, spans: 123456 }),
+    '42 % of 1 GB · 123,456 spans',
   );
-  assert.equal(progressText({ bytes: 420e6, totalBytes: null, spans: 0 }), 'reading  420 MB · 0 spans');
+  assert.equal(
+    progressText({ phase: 'reading', bytes: 420e6, totalBytes: null, spans: 0 }),
+    '420 MB · 0 spans',
+  );
 });
 
 test('two runs are compared at the rates both have; recovery and warm-up are left out', () => {

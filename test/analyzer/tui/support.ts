@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { analyze } from '../../../analyzer/src/infer/analysis.ts';
 import type { Input } from '../../../analyzer/src/model/input.ts';
 import { buildReport } from '../../../analyzer/src/report/build.ts';
@@ -6,12 +8,14 @@ import { Data } from '../../../analyzer/src/tui/data.ts';
 import { draw } from '../../../analyzer/src/tui/frame.ts';
 import { plain } from '../../../analyzer/src/tui/line.ts';
 import { type Effect, press, settle } from '../../../analyzer/src/tui/press.ts';
+import type { LiveSession } from '../../../analyzer/src/tui/remote-session.ts';
 import type { Session } from '../../../analyzer/src/tui/session.ts';
 import { initialState, type UiState } from '../../../analyzer/src/tui/state.ts';
 import { paint, type Theme } from '../../../analyzer/src/tui/theme.ts';
-import { toInput } from '../../sim/export/index.ts';
+import { toInput, writeOtlp } from '../../sim/export/index.ts';
 import { FULL_EXPORT } from '../../sim/export/types.ts';
 import { exponential } from '../../sim/random.ts';
+import type { Run } from '../../sim/run.ts';
 import { simulate } from '../../sim/simulate.ts';
 import { bareScenario } from '../../sim/small.ts';
 
@@ -72,8 +76,8 @@ const HOT_ROW = bareScenario({
   ],
 });
 
-/** The hot-row service under rising steps, past its knee, and after: every view has something to show. */
-export function hotRowInput(): Input {
+/** A run of the hot-row service under rising steps, past its knee, and after: every view has something to show. */
+export function hotRowRun(): Run {
   const ramp = [60, 120, 180, 240, 300, 360].map((arrivalsPerSecond) => ({
     arrivalsPerSecond,
     durationNs: 15e8,
@@ -81,12 +85,47 @@ export function hotRowInput(): Input {
   }));
   const steps = [...ramp, { arrivalsPerSecond: 60, durationNs: 2e9, phase: 'recovery' as const }];
   const load = { ...HOT_ROW.load, steps };
-  return toInput(simulate({ ...HOT_ROW, load }, { record: true, stopAtEnd: false }), FULL_EXPORT);
+  return simulate({ ...HOT_ROW, load }, { record: true, stopAtEnd: false });
+}
+
+export function hotRowInput(): Input {
+  return toInput(hotRowRun(), FULL_EXPORT);
+}
+
+/** Writes the same run as a run directory: traces, load plan and manifest. */
+export async function writeHotRowRun(directory: string): Promise<void> {
+  await writeOtlp(hotRowRun(), FULL_EXPORT, directory);
+  const manifest = { name: 'hot row', service: { pools: { signup: 6 }, slots: 40 }, seed: HOT_ROW.seed };
+  writeFileSync(join(directory, 'manifest.json'), JSON.stringify(manifest));
 }
 
 export function sessionOf(input: Input, title = 'case'): Session {
   const analysis = analyze(input, {});
   return buildSession(analysis, buildReport(analysis), title, {});
+}
+
+/** A session that is complete from the start, or grows as a test says. */
+export function liveOf(first: Session): LiveSession & { become(next: Session): void } {
+  let session = first;
+  const { promise: complete, resolve } = Promise.withResolvers<void>();
+  if (first.stage === 'complete') resolve();
+  const listeners = new Set<() => void>();
+  return {
+    get session() {
+      return session;
+    },
+    complete,
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    close: () => {},
+    become: (next) => {
+      session = next;
+      for (const listener of listeners) listener();
+      if (next.stage === 'complete') resolve();
+    },
+  };
 }
 
 /** A reader at a terminal: types keys, waits for what they load, and looks at the screen. */

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { basename } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job } from '../../tui/worker.ts';
 import { EXIT } from '../errors.ts';
 import { checkPaths } from '../load.ts';
 import { analyzeOptions, buildOptions, type CommonFlags, rulesOf } from '../options.ts';
-import { Progress } from '../output.ts';
 import { planOf } from '../plan.ts';
 
 /** `waitfall [inputs…]`: the terminal UI on a terminal, the text report elsewhere. @returns the exit code. */
@@ -52,34 +52,37 @@ async function jobOf(
   return { paths, analyze: options, build: buildOptions(flags), rulesYaml };
 }
 
+/** An analysis that takes longer opens with what it has. Shorter ones need no screen that is gone at once. */
+const OPEN_AFTER_MS = 600;
+
 /** @returns the exit code; undefined where the input has no trace to show. */
 async function open(job: Job, command: string, flags: CommonFlags): Promise<number | undefined> {
   // A fifth less CPU until the first screen, from the second start on; NODE_DISABLE_COMPILE_CACHE=1 turns it off.
   enableCompileCache();
   const { startSession } = await import('../../tui/remote-session.ts');
-  const progress = new Progress();
-  const started = startSession(job, (line) => progress.say(line));
-  const light = import('../../tui/background.ts').then(({ askBackground }) =>
-    askBackground(process.stdin, process.stdout),
-  );
-  // Ink, React and the screens load while the worker reads.
-  const [{ session, close }, { openTui }, background] = await Promise.all([
-    started,
-    import('../../tui/index.tsx'),
-    light,
-  ]);
-  progress.clear();
+  const live = startSession(job);
   try {
-    if (session.traces.count === 0 || session.comparison?.report.input.traces === 0) return undefined;
-    await openTui(session, {
+    const light = import('../../tui/background.ts').then(({ askBackground }) =>
+      askBackground(process.stdin, process.stdout),
+    );
+    // Ink, React and the screens load while the worker reads. What takes longer is watched from inside.
+    const [, { hasNothing, openTui }, background] = await Promise.all([
+      Promise.race([live.complete, sleep(OPEN_AFTER_MS, undefined, { ref: false })]),
+      import('../../tui/index.tsx'),
+      light,
+    ]);
+    if (live.session.stage === 'complete' && hasNothing(live.session)) return undefined;
+    await openTui(live, {
       command,
       ...(flags.color ? {} : { color: false }),
       ...(flags.ascii ? { ascii: true } : {}),
       ...(background === undefined ? {} : { light: background }),
     });
+    if (live.session.stage === 'complete' && hasNothing(live.session)) return undefined;
   } finally {
-    close();
+    live.close();
   }
+  const { session } = live;
   return flags.strict && session.report.input.rejected.length > 0 ? EXIT.partial : EXIT.answered;
 }
 

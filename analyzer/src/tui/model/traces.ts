@@ -1,6 +1,6 @@
 import { SEGMENTS } from '@waitfall/instrumentation/conventions';
 import type { SegmentName } from '../../classify/types.ts';
-import type { Session } from '../session.ts';
+import type { Session, TraceColumns } from '../session.ts';
 import { parseFilter } from './filter.ts';
 
 /** A column the list of traces can be sorted by. */
@@ -11,7 +11,7 @@ export interface SortColumn {
 
 /** @returns duration, start, then every segment that owns time in any trace. */
 export function sortColumns(session: Session): readonly SortColumn[] {
-  let columns = SORTS.get(session);
+  let columns = SORTS.get(session.traces);
   if (!columns) {
     columns = [
       { name: 'duration', values: session.traces.durationNs },
@@ -21,12 +21,12 @@ export function sortColumns(session: Session): readonly SortColumn[] {
         return values.some((value) => value > 0) ? [{ name, values }] : [];
       }),
     ];
-    SORTS.set(session, columns);
+    SORTS.set(session.traces, columns);
   }
   return columns;
 }
 
-const SORTS = new WeakMap<Session, readonly SortColumn[]>();
+const SORTS = new WeakMap<TraceColumns, readonly SortColumn[]>();
 
 export interface TraceOrder {
   /** Indexes of the traces shown, in order. */
@@ -34,14 +34,14 @@ export interface TraceOrder {
   readonly error: string;
 }
 
-/** Orders kept for a session: going back to one is free. */
+/** Orders kept for a list of traces: going back to one is free. */
 const KEPT_ORDERS = 6;
 
 /** Longest first by default; start counts upwards. Ties keep the order of the input. */
 export function orderTraces(session: Session, filter: string, sort: number, reverse: boolean): TraceOrder {
   const key = `${sort} ${reverse} ${filter}`;
-  const orders = ORDERS.get(session) ?? new Map<string, TraceOrder>();
-  ORDERS.set(session, orders);
+  const orders = ORDERS.get(session.traces) ?? new Map<string, TraceOrder>();
+  ORDERS.set(session.traces, orders);
   const known = orders.get(key);
   if (known) return known;
   const { keeps, error } = parseFilter(filter, session);
@@ -56,7 +56,7 @@ export function orderTraces(session: Session, filter: string, sort: number, reve
   return value;
 }
 
-const ORDERS = new WeakMap<Session, Map<string, TraceOrder>>();
+const ORDERS = new WeakMap<TraceColumns, Map<string, TraceOrder>>();
 
 /**
  * Sorts indexes by a column, ties by index. Sorting bare numbers needs no call back for each comparison: ten times as

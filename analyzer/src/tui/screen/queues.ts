@@ -19,7 +19,7 @@ export function queuesScreen(context: Context): Screenful {
       ? ` at step ${state.step + 1} of ${session.report.windows.length} (${rate(window.receivedPerSecond)})`
       : '';
   const heading: Line = [
-    [` ${count(queues.length)} queues${step}   sorted by ${QUEUE_SORTS[frame.sort % QUEUE_SORTS.length]}`],
+    [` ${count(queues.length)} ${queues.length === 1 ? 'queue' : 'queues'}${step}   sorted by ${QUEUE_SORTS[frame.sort % QUEUE_SORTS.length]}`],
   ];
   if (queues.length === 0) {
     return {
@@ -36,7 +36,7 @@ export function queuesScreen(context: Context): Screenful {
   const chosen = queues[Math.min(frame.selected, queues.length - 1)];
   const full = queues.filter((queue) => queue.rank > 1).map((queue) => queue.rank);
   const lines: Line[] = table(
-    columnsFor(session.report.windows.length),
+    queueColumns(session.report.windows.length),
     queues.slice(top, top + height).map((queue, index) => ({
       cells: cellsOf(queue, session.report.windows.length, session.report.requests.count),
       selected: top + index === frame.selected,
@@ -64,7 +64,7 @@ export function queuesScreen(context: Context): Screenful {
   };
 }
 
-function columnsFor(windows: number): Column[] {
+export function queueColumns(windows: number): Column[] {
   return [
     { title: ' queue', cells: 22, flexible: true },
     { title: 'cap', cells: 4, align: 'right' },

@@ -12,7 +12,7 @@ import { isOn } from '../state.ts';
 import { LETTERS } from '../theme.ts';
 import { clean, padStart, width } from '../width.ts';
 
-const COLUMNS: readonly Column[] = [
+export const ROUTE_COLUMNS: readonly Column[] = [
   { title: 'route', cells: 18, flexible: true },
   { title: 'requests', cells: 8, align: 'right' },
   { title: 'rate', cells: 7, align: 'right', priority: 4 },
@@ -58,7 +58,7 @@ export function routesScreen(context: Context): Screenful {
   const lines = isOn(frame, 'matrix')
     ? matrixLines(context, shown, top)
     : table(
-        COLUMNS,
+        ROUTE_COLUMNS,
         shown.map(({ name, group }, index) => ({
           cells: cellsOf(name, group, seconds),
           selected: top + index === frame.selected,

@@ -11,7 +11,7 @@ import { isOn } from '../state.ts';
 import { LETTERS } from '../theme.ts';
 import { clean, padEnd, padStart, width } from '../width.ts';
 
-const COLUMNS: readonly Column[] = [
+export const STEP_COLUMNS: readonly Column[] = [
   { title: 'step', cells: 12, flexible: true },
   { title: 'planned', cells: 8, align: 'right', priority: 2 },
   { title: 'arrived', cells: 8, align: 'right' },
@@ -45,7 +45,7 @@ export function stepsScreen(context: Context): Screenful {
   const barCells = columns >= 110 ? Math.min(48, columns - 82) : 0;
   const largest = Math.max(...windows.map((window) => window.latencyNs.mean ?? 0));
   const lines = table(
-    COLUMNS,
+    STEP_COLUMNS,
     shown.map((window, index) => ({
       cells: cellsOf(window, top + index),
       selected: top + index === state.step,

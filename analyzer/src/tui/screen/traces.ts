@@ -39,18 +39,8 @@ export function tracesScreen(context: Context): Screenful {
   const height = Math.max(1, rows - 1);
   const top = windowOf(frame.selected, frame.top, height, order.length);
   const barCells = Math.max(10, Math.min(60, columns - 70));
-  const fields: Column[] = [
-    { title: 'trace', cells: 8 },
-    { title: 'route', cells: 16, flexible: true },
-    { title: 'outcome', cells: 8, priority: 1 },
-    { title: 'started', cells: 12, priority: 2 },
-    { title: 'cohort', cells: 7, priority: 3 },
-    { title: 'duration', cells: 9, align: 'right' },
-    ...(sort.name === 'duration' || sort.name === 'start'
-      ? []
-      : [{ title: sorted, cells: 15, align: 'right' } as Column]),
-    { title: barCells < 20 ? 'time' : 'where the time went', cells: barCells },
-  ];
+  const bySegment = sort.name !== 'duration' && sort.name !== 'start';
+  const fields = traceColumns(bySegment ? sorted : null, barCells);
   const longest = Math.max(
     1,
     ...Array.from(order.subarray(top, top + height), (index) => traces.durationNs[index]),
@@ -72,7 +62,7 @@ export function tracesScreen(context: Context): Screenful {
           timeOfDay(traces.originUnixNano + BigInt(Math.round(traces.startNs[index]))),
           COHORTS[traces.cohort[index]],
           duration(traces.durationNs[index]),
-          ...(sort.name === 'duration' || sort.name === 'start' ? [] : [duration(sort.values[index])]),
+          ...(bySegment ? [duration(sort.values[index])] : []),
           stacked(parts, Math.max(1, Math.round((traces.durationNs[index] / longest) * barCells)), theme),
         ],
         selected: top + offset === frame.selected,
@@ -88,4 +78,18 @@ export function tracesScreen(context: Context): Screenful {
     list: { count: order.length, page: height, top },
     copy: traces.traceIds[chosen],
   };
+}
+
+/** @returns the columns of the list; `sorted` is the segment it is sorted by, which gets a column of its own. */
+export function traceColumns(sorted: string | null, barCells: number): Column[] {
+  return [
+    { title: 'trace', cells: 8 },
+    { title: 'route', cells: 16, flexible: true },
+    { title: 'outcome', cells: 8, priority: 1 },
+    { title: 'started', cells: 12, priority: 2 },
+    { title: 'cohort', cells: 7, priority: 3 },
+    { title: 'duration', cells: 9, align: 'right' },
+    ...(sorted === null ? [] : [{ title: sorted, cells: 15, align: 'right' } as Column]),
+    { title: barCells < 20 ? 'time' : 'where the time went', cells: barCells },
+  ];
 }

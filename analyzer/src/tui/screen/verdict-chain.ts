@@ -111,7 +111,7 @@ function plainLines({ session, state, columns }: Context, chain: readonly ChainL
   });
 }
 
-const ROOM: readonly Column[] = [
+export const ROOM_COLUMNS: readonly Column[] = [
   { title: 'room left', cells: 16, flexible: true },
   { title: 'servers', cells: 7, align: 'right' },
   { title: 'used', cells: 6, align: 'right' },
@@ -125,7 +125,7 @@ export function roomLines({ session, columns, state }: Context, most: number): L
   const rows = nearestLimits(session, most);
   if (rows.length === 0) return [];
   return table(
-    ROOM,
+    ROOM_COLUMNS,
     rows.map((row) => {
       const at = row.windows[state.step] ?? null;
       const color = loadColor(at?.utilization ?? null);
