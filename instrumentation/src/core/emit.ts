@@ -16,8 +16,9 @@ import { FinishedSpan } from './finished-span.ts';
 import { Fragment } from './fragment.ts';
 import { type RootRecord, rootOf, setRoot } from './root.ts';
 import { shapeOf } from './segment-shape.ts';
-import { childContext } from './span-id.ts';
+import { childContext, contextOfSpan } from './span-id.ts';
 import { taps } from './taps.ts';
+import { unsampledSink } from './unsampled.ts';
 
 /** One interval of one request, in monotonic ms. */
 export interface SegmentRecord {
@@ -98,14 +99,20 @@ export function countTime(parent: Context, segment: Segment, startMs: number, en
 /** @returns whether anything recorded under this context can become a span. */
 export function isSampled(parent: Context): boolean {
   const span = trace.getSpanContext(parent);
-  return span !== undefined && (span.traceFlags & TraceFlags.SAMPLED) !== 0;
+  return span !== undefined && isRecorded(span, parent);
+}
+
+/** Sampled, or kept by somebody who takes what is not. */
+function isRecorded(span: SpanContext, parent: Context): boolean {
+  if ((span.traceFlags & TraceFlags.SAMPLED) !== 0) return true;
+  return unsampledSink() !== undefined && sinks.length > 0 && rootOf(parent) !== undefined;
 }
 
 /** Makes a recorded interval a span under its request. Nothing happens outside a sampled request. */
 export function emitSegment(record: SegmentRecord): void {
   for (const tap of taps) tap.recorded?.(record);
-  const parentSpan = trace.getSpanContext(record.parent);
-  if (parentSpan === undefined || (parentSpan.traceFlags & TraceFlags.SAMPLED) === 0) return;
+  const parentSpan = contextOfSpan(trace.getSpan(record.parent));
+  if (parentSpan === undefined || !isRecorded(parentSpan, record.parent)) return;
   const root = rootOf(record.parent);
   const { outcome, holdMs } = record;
   const lengthNs = durationNs(record.startMs, record.endMs);
@@ -141,10 +148,15 @@ export function emitSegment(record: SegmentRecord): void {
   else passToTracer(span, record.parent);
 }
 
+/** What taps look at as spans. */
+const TAPPED: ReadonlySet<Segment> = new Set<Segment>(['work', 'eventloop_wait']);
+
 /** @returns whether a tap keeps the span; it passes it on later, by {@link finishKept}. */
 function passByTaps(record: SegmentRecord, span: FinishedSpan): boolean {
-  span.context ??= childContext(span.parent);
-  for (const tap of taps) tap.emitted?.(record, span.context);
+  if (TAPPED.has(record.segment)) {
+    span.context ??= childContext(span.parent);
+    for (const tap of taps) tap.emitted?.(record, span.context);
+  }
   return record.segment === 'work' && sinks.length > 0 && taps.some((tap) => tap.keepWork?.(span) === true);
 }
 
@@ -223,8 +235,8 @@ export class ReservedSpan {
  */
 export function reserveSpan(parent: Context, startMs: number): ReservedSpan | undefined {
   if (sinks.length === 0) return undefined;
-  const parentSpan = trace.getSpanContext(parent);
-  if (parentSpan === undefined || (parentSpan.traceFlags & TraceFlags.SAMPLED) === 0) return undefined;
+  const parentSpan = contextOfSpan(trace.getSpan(parent));
+  if (parentSpan === undefined || !isRecorded(parentSpan, parent)) return undefined;
   return new ReservedSpan(parent, parentSpan, startMs);
 }
 

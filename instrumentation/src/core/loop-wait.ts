@@ -14,6 +14,12 @@ const MAX_UNCERTAINTY_MS = 1;
 /** Shorter waits at the tail of a response are not worth a span per statement. */
 const MIN_TAIL_MS = 1;
 
+/** @returns whether {@link emitLoopTail} has something to record. */
+export function hasLoopTail(wait: LoopWait, notBeforeMs: number, atMs: number): boolean {
+  const maxMs = Math.min(wait.maxMs, atMs - notBeforeMs);
+  return (Math.min(wait.minMs, maxMs) + maxMs) / 2 >= MIN_TAIL_MS;
+}
+
 /**
  * Records that a response lay in the event loop before its callback ran at `atMs`. With a sleeping poll its
  * arrival is known; otherwise it came at some time between two polls, and the middle of the bounds is the
@@ -22,11 +28,10 @@ const MIN_TAIL_MS = 1;
  * @param notBeforeMs when the response cannot have been there yet: its request was sent.
  */
 export function emitLoopTail(parent: Context, wait: LoopWait, notBeforeMs: number, atMs: number): void {
-  const limitMs = Math.max(0, atMs - notBeforeMs);
-  const maxMs = Math.min(wait.maxMs, limitMs);
+  if (!hasLoopTail(wait, notBeforeMs, atMs)) return;
+  const maxMs = Math.min(wait.maxMs, atMs - notBeforeMs);
   const minMs = Math.min(wait.minMs, maxMs);
   const lengthMs = (minMs + maxMs) / 2;
-  if (lengthMs < MIN_TAIL_MS) return;
   countTime(parent, 'eventloop_wait', atMs - lengthMs, atMs);
   emitSegment({
     segment: 'eventloop_wait',

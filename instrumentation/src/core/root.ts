@@ -14,6 +14,9 @@ import { taps } from './taps.ts';
 
 const TIME_ATTRIBUTES = new Map(SEGMENTS.map((segment) => [segment, timeAttribute(segment)]));
 
+const NO_SEGMENTS: Segment[] = [];
+const NO_SUMS: number[] = [];
+
 /** What this process knows about one request while its root span is open. */
 export class RootRecord {
   readonly anchor: ClockAnchor;
@@ -27,8 +30,8 @@ export class RootRecord {
   /** The end was moved back by as much. */
   endMoved = false;
   /** Segments that have a sum, and beside them the sums in ns: a request has few of them. */
-  readonly #segments: Segment[] = [];
-  readonly #sumsNs: number[] = [];
+  #segments: Segment[] = NO_SEGMENTS;
+  #sumsNs: number[] = NO_SUMS;
   droppedNs = 0;
   droppedCount = 0;
   /** Spans this package has added to the request. */
@@ -51,6 +54,9 @@ export class RootRecord {
     const at = this.#segments.indexOf(segment);
     if (at >= 0) {
       this.#sumsNs[at] += ns;
+    } else if (this.#segments === NO_SEGMENTS) {
+      this.#segments = [segment];
+      this.#sumsNs = [ns];
     } else {
       this.#segments.push(segment);
       this.#sumsNs.push(ns);

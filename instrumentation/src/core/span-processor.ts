@@ -1,4 +1,4 @@
-import { type Context, type HrTime, trace } from '@opentelemetry/api';
+import { type Context, type HrTime, TraceFlags, trace } from '@opentelemetry/api';
 import { SCOPE_NAME } from '../conventions.ts';
 import { now } from './clock.ts';
 import { addLazySink, type LazySink, removeLazySink } from './emit.ts';
@@ -10,6 +10,7 @@ import { RootRecord, rootOfSpan, setRoot } from './root.ts';
 import { flushBeforeShutdown } from './shutdown.ts';
 import { endWithResponse } from './span-end.ts';
 import { noteStarted, type StartedSpan } from './started-span.ts';
+import { unsampledSink } from './unsampled.ts';
 import { VERSION } from './version.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: span types of SDK 2.x and 3.x differ and have one shape
@@ -73,11 +74,16 @@ export class WaitfallSpanProcessor implements AnySpanProcessor, LazySink {
     } catch {
       // As above.
     }
+    // Recorded although it was not sampled: exporters pass over it.
+    if ((span.spanContext().traceFlags & TraceFlags.SAMPLED) === 0) unsampledSink()?.onEnd(span);
     this.#next.onEnd(span);
   }
 
   accept(finished: FinishedSpan): void {
-    if (this.#origin !== undefined) this.#next.onEnd(new LazySpan(this.#origin, finished));
+    if (this.#origin === undefined) return;
+    if ((finished.parent.traceFlags & TraceFlags.SAMPLED) === 0)
+      unsampledSink()?.onFinished(finished, this.#origin);
+    else this.#next.onEnd(new LazySpan(this.#origin, finished));
   }
 
   forceFlush(): Promise<void> {

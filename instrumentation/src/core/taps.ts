@@ -7,7 +7,7 @@ import type { RootRecord } from './root.ts';
 export interface Tap {
   /** Every interval, sampled or not, before it is known whether it becomes a span. */
   recorded?(record: SegmentRecord): void;
-  /** An interval became a span of this identity. */
+  /** A `work` or `eventloop_wait` interval became a span of this identity. */
   emitted?(record: SegmentRecord, span: SpanContext): void;
   /** The topmost span of this process in a trace began, before its handler runs. */
   rootBegan?(root: RootRecord): void;

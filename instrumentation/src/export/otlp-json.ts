@@ -1,6 +1,7 @@
 import type { Attributes, AttributeValue, HrTime, Link, SpanStatus } from '@opentelemetry/api';
 import type { ClockAnchor } from '../core/clock.ts';
 import type { Fragment } from '../core/fragment.ts';
+import type { SpanIdentity } from '../core/span-id.ts';
 import type { SpanEvent } from './exportable-span.ts';
 import { JsonWriter } from './json-writer.ts';
 import { type Batch, SpanEncoder } from './span-encoder.ts';
@@ -38,19 +39,22 @@ export class JsonEncoder extends SpanEncoder<JsonWriter> {
   }
 
   protected head(
-    traceId: string,
+    trace: SpanIdentity,
     idHigh: number,
     idLow: number,
     state: string | undefined,
-    parentId: string | undefined,
+    parent: SpanIdentity | undefined,
     flags: number,
     name: string,
     kind: number,
   ): void {
     const { writer } = this;
-    writer.ascii('{"traceId":');
-    writer.quoted(traceId);
-    writer.ascii(',"spanId":"');
+    writer.ascii('{"traceId":"');
+    writer.hexWord(trace.trace0);
+    writer.hexWord(trace.trace1);
+    writer.hexWord(trace.trace2);
+    writer.hexWord(trace.trace3);
+    writer.ascii('","spanId":"');
     writer.hexWord(idHigh);
     writer.hexWord(idLow);
     writer.ascii('"');
@@ -58,9 +62,11 @@ export class JsonEncoder extends SpanEncoder<JsonWriter> {
       writer.ascii(',"traceState":');
       writer.quoted(state);
     }
-    if (parentId !== undefined) {
-      writer.ascii(',"parentSpanId":');
-      writer.quoted(parentId);
+    if (parent !== undefined) {
+      writer.ascii(',"parentSpanId":"');
+      writer.hexWord(parent.high);
+      writer.hexWord(parent.low);
+      writer.ascii('"');
     }
     writer.ascii(`,"flags":${flags},"name":`);
     writer.quoted(name);

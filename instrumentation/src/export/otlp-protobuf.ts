@@ -1,8 +1,8 @@
 import type { Attributes, AttributeValue, HrTime, Link, SpanStatus } from '@opentelemetry/api';
 import type { ClockAnchor } from '../core/clock.ts';
 import type { Fragment } from '../core/fragment.ts';
+import { identityOf, type SpanIdentity } from '../core/span-id.ts';
 import type { SpanEvent } from './exportable-span.ts';
-import { hexWord } from './hex.ts';
 import { ProtobufWriter } from './protobuf-writer.ts';
 import { type Batch, SpanEncoder } from './span-encoder.ts';
 
@@ -21,12 +21,6 @@ export class ProtobufEncoder extends SpanEncoder<ProtobufWriter> {
   readonly #keys = new Map<string, Uint8Array>();
   #message = 0;
   #flags = 0;
-  /** The last ids that were parsed: the spans of a request end together. */
-  #traceId = '';
-  readonly #traceWords = new Int32Array(4);
-  #parentId = '';
-  #parentHigh = 0;
-  #parentLow = 0;
 
   protected makeWriter(): ProtobufWriter {
     return new ProtobufWriter();
@@ -55,32 +49,20 @@ export class ProtobufEncoder extends SpanEncoder<ProtobufWriter> {
   }
 
   protected head(
-    traceId: string,
+    trace: SpanIdentity,
     idHigh: number,
     idLow: number,
     state: string | undefined,
-    parentId: string | undefined,
+    parent: SpanIdentity | undefined,
     flags: number,
     name: string,
     kind: number,
   ): void {
     const { writer } = this;
-    const words = this.#traceWords;
-    if (traceId !== this.#traceId) {
-      this.#traceId = traceId;
-      for (let i = 0; i < 4; i++) words[i] = hexWord(traceId, i * 8);
-    }
-    writer.traceId(1, words);
+    writer.traceId(1, trace);
     writer.id(2, idHigh, idLow);
     if (state !== undefined) writer.string(3, state);
-    if (parentId !== undefined) {
-      if (parentId !== this.#parentId) {
-        this.#parentId = parentId;
-        this.#parentHigh = hexWord(parentId, 0);
-        this.#parentLow = hexWord(parentId, 8);
-      }
-      writer.id(4, this.#parentHigh, this.#parentLow);
-    }
+    if (parent !== undefined) writer.id(4, parent.high, parent.low);
     writer.string(5, name);
     writer.varint(6, kind);
     this.#flags = flags;
@@ -138,14 +120,11 @@ export class ProtobufEncoder extends SpanEncoder<ProtobufWriter> {
   protected link(link: Link): void {
     const { writer } = this;
     const part = writer.open(13);
-    const { traceId, spanId, traceFlags } = link.context;
-    writer.traceId(
-      1,
-      Int32Array.from([0, 8, 16, 24], (at) => hexWord(traceId, at)),
-    );
-    writer.id(2, hexWord(spanId, 0), hexWord(spanId, 8));
+    const context = identityOf(link.context);
+    writer.traceId(1, context);
+    writer.id(2, context.high, context.low);
     this.#pairs(writer, 4, link.attributes ?? {});
-    writer.fixed32(6, traceFlags & 0xff);
+    writer.fixed32(6, context.traceFlags & 0xff);
     writer.close(part);
   }
 

@@ -1,3 +1,4 @@
+import type { SpanIdentity } from '../core/span-id.ts';
 import { ByteWriter } from './byte-writer.ts';
 
 /** Wire types of https://protobuf.dev/programming-guides/encoding/ */
@@ -65,13 +66,16 @@ export class ProtobufWriter extends ByteWriter {
     this.at = this.buffer.writeDoubleLE(value, this.at);
   }
 
-  /** An id of 128 bits, as four words. */
-  traceId(field: number, words: Int32Array): void {
+  /** The id of a span's trace. */
+  traceId(field: number, span: SpanIdentity): void {
     this.reserve(20);
     const { buffer } = this;
     buffer[this.at++] = (field << 3) | LENGTH;
     buffer[this.at++] = 16;
-    for (let i = 0; i < 4; i++) this.#bigEndian(words[i]);
+    this.#bigEndian(span.trace0);
+    this.#bigEndian(span.trace1);
+    this.#bigEndian(span.trace2);
+    this.#bigEndian(span.trace3);
   }
 
   /** An id of 64 bits. */

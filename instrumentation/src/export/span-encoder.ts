@@ -3,11 +3,10 @@ import type { ClockAnchor } from '../core/clock.ts';
 import type { FinishedSpan } from '../core/finished-span.ts';
 import type { AttributeSink, Fragment } from '../core/fragment.ts';
 import type { SpanOrigin } from '../core/lazy-span.ts';
-import { randomWord } from '../core/span-id.ts';
+import { hexWord, identityOf, randomWord, type SpanIdentity } from '../core/span-id.ts';
 import type { RecordedSpan } from '../standalone/recorded-span.ts';
 import type { ByteWriter } from './byte-writer.ts';
 import type { ExportableSpan, Scope, SpanEvent } from './exportable-span.ts';
-import { hexWord } from './hex.ts';
 
 /** OTLP `SpanFlags`: whether the parent is remote is known / is true. */
 const FLAG_HAS_IS_REMOTE = 0x100;
@@ -58,9 +57,10 @@ export abstract class SpanEncoder<W extends ByteWriter> implements AttributeSink
     const batch = this.#batchOf(span.resource, span.instrumentationScope);
     const mark = this.#begin(batch);
     try {
-      const { spanId } = span.spanContext();
-      const high = hexWord(spanId, 0);
-      this.#head(span.spanContext(), high, hexWord(spanId, 8), span.parentSpanContext, span.name, span.kind);
+      const context = identityOf(span.spanContext());
+      const parent = span.parentSpanContext;
+      const { high, low } = context;
+      this.#head(context, high, low, parent && parent.spanId !== '' ? identityOf(parent) : undefined, span);
       this.times(span.startTime, span.endTime);
       this.values(span.attributes);
       this.#tail(span);
@@ -76,10 +76,11 @@ export abstract class SpanEncoder<W extends ByteWriter> implements AttributeSink
     const batch = this.#batchOf(origin.resource as ExportableSpan['resource'], origin.instrumentationScope);
     const mark = this.#begin(batch);
     try {
-      const { parent, context } = span;
+      const { context } = span;
+      const parent = this.#identityOf(span.parent);
       const high = context === undefined ? randomWord() : hexWord(context.spanId, 0);
       const low = context === undefined ? randomWord() : hexWord(context.spanId, 8);
-      this.#head(parent, high, low, parent, span.name, span.kind);
+      this.#head(parent, high, low, parent, span);
       this.timesOf(span.anchor, span.startMs, span.endMs);
       span.writeAttributes(this);
       if (span.rest !== undefined) this.values(span.rest);
@@ -98,10 +99,8 @@ export abstract class SpanEncoder<W extends ByteWriter> implements AttributeSink
     const batch = this.#batchOf(span.resource as ExportableSpan['resource'], span.instrumentationScope);
     const mark = this.#begin(batch);
     try {
-      const context = span.spanContext();
-      const { spanId } = context;
-      const high = hexWord(spanId, 0);
-      this.#head(context, high, hexWord(spanId, 8), span.parentSpanContext, span.name, span.kind);
+      const { identity } = span;
+      this.#head(identity, identity.high, identity.low, span.parent, span);
       if (span.hasOwnTimes) this.times(span.startTime, span.endTime);
       else this.timesOf(span.root.anchor, span.startMs, span.endMs);
       if (span.ownAttributes !== undefined) this.values(span.ownAttributes);
@@ -148,22 +147,30 @@ export abstract class SpanEncoder<W extends ByteWriter> implements AttributeSink
     this.value(key, value);
   }
 
+  /** The parents of a request's spans are few: the last one is kept. */
+  #identityOf(parent: SpanContext): SpanIdentity {
+    if (parent !== this.#lastParent) {
+      this.#lastParent = parent;
+      this.#lastIdentity = identityOf(parent);
+    }
+    return this.#lastIdentity!;
+  }
+
+  #lastParent: SpanContext | undefined;
+  #lastIdentity: SpanIdentity | undefined;
+
   #head(
-    context: SpanContext,
+    context: SpanIdentity,
     high: number,
     low: number,
-    parent: SpanContext | undefined,
-    name: string,
-    kind: number,
+    parent: SpanIdentity | undefined,
+    { name, kind }: { readonly name: string; readonly kind: number },
   ): void {
-    const state = context.traceState?.serialize() || undefined;
+    const state = context.traceState === undefined ? undefined : context.traceState.serialize() || undefined;
     let flags = context.traceFlags & 0xff;
-    let parentId: string | undefined;
-    if (parent !== undefined && parent.spanId !== '') {
-      parentId = parent.spanId;
-      flags |= parent.isRemote === true ? FLAG_HAS_IS_REMOTE | FLAG_IS_REMOTE : FLAG_HAS_IS_REMOTE;
-    }
-    this.head(context.traceId, high, low, state, parentId, flags, name, kind + 1);
+    if (parent !== undefined)
+      flags |= parent.isRemote ? FLAG_HAS_IS_REMOTE | FLAG_IS_REMOTE : FLAG_HAS_IS_REMOTE;
+    this.head(context, high, low, state, parent, flags, name, kind + 1);
   }
 
   #tail(span: ExportableSpan | RecordedSpan): void {
@@ -211,12 +218,13 @@ export abstract class SpanEncoder<W extends ByteWriter> implements AttributeSink
 
   // One span, in this order.
   protected abstract open(batch: Batch<W>): void;
+  /** @param trace a span of its trace. */
   protected abstract head(
-    traceId: string,
+    trace: SpanIdentity,
     idHigh: number,
     idLow: number,
     state: string | undefined,
-    parentId: string | undefined,
+    parent: SpanIdentity | undefined,
     flags: number,
     name: string,
     kind: number,

@@ -2,7 +2,7 @@ import { type Context, context } from '@opentelemetry/api';
 import { now } from '../core/clock.ts';
 import { isSampled } from '../core/emit.ts';
 import { loopClock } from '../core/loop-clock.ts';
-import { emitLoopTail } from '../core/loop-wait.ts';
+import { emitLoopTail, hasLoopTail } from '../core/loop-wait.ts';
 import { wrapMethod } from '../core/patch.ts';
 import { type RootRecord, rootOf } from '../core/root.ts';
 import { enterWork, leaveWork } from '../core/work.ts';
@@ -115,7 +115,8 @@ class WatchedStatement {
       if (this.#running !== undefined)
         this.#connection?.locks.replied(this.#running, this.#client, error, result?.rowCount, loopWait.maxMs);
       // Before it was handed on, the reply is an error of the call itself.
-      if (this.#isHandedOn) emitLoopTail(this.#span.parent, loopWait, this.#callMs, atMs);
+      if (this.#isHandedOn && hasLoopTail(loopWait, this.#callMs, atMs))
+        emitLoopTail(this.#span.parent, loopWait, this.#callMs, atMs);
       this.#span.end(this.#client, this.#plan, this.#text, error, atMs);
     } catch {
       // Ours must never reach the service.

@@ -5,6 +5,7 @@ import type { FinishedSpan } from '../core/finished-span.ts';
 import type { SpanOrigin } from '../core/lazy-span.ts';
 import type { RootRecord } from '../core/root.ts';
 import { addTap, removeTap, type Tap } from '../core/taps.ts';
+import { setUnsampledSink, type UnsampledSink } from '../core/unsampled.ts';
 import { warnOnce } from '../core/warn.ts';
 import type { ExportableSpan } from '../export/exportable-span.ts';
 import type { RecorderConfig } from '../part-settings.ts';
@@ -12,7 +13,6 @@ import type { RecordedSpan } from '../standalone/recorded-span.ts';
 import { setDump } from './dump.ts';
 import { LatencyBound } from './latency-bound.ts';
 import { SpanRing } from './span-ring.ts';
-import { setUnsampledSink, type UnsampledSink } from './unsampled.ts';
 
 const DEFAULT_BYTES = 64_000_000;
 const SIGNAL = 'SIGUSR2';

@@ -44,6 +44,7 @@ export class SpanRing {
     }
     // A second in which more happens than may be kept: its beginning goes first.
     if (this.#encoder.bytes > this.#maxBytes / 2) this.#closeChunk(atMs);
+    else if (this.bytes > this.#maxBytes) this.#makeRoom();
   }
 
   /** @returns what was kept of the window that ends at `atMs`, as lines of OTLP/JSON; the ring is empty then. */
@@ -63,7 +64,11 @@ export class SpanRing {
       this.#bytes += lines.length;
     }
     while (this.#chunks.length > 0 && this.#chunks[0].endMs < atMs - this.#windowMs) this.#forgetFirst();
-    while (this.#bytes > this.#maxBytes && this.#chunks.length > 0) {
+    this.#makeRoom();
+  }
+
+  #makeRoom(): void {
+    while (this.bytes > this.#maxBytes && this.#chunks.length > 0) {
       this.#forgetFirst();
       this.#forgotten++;
     }

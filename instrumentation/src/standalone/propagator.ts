@@ -5,19 +5,17 @@ import {
   createTraceState,
   isSpanContextValid,
   propagation,
-  type SpanContext,
   type TextMapGetter,
   type TextMapPropagator,
   type TextMapSetter,
   TraceFlags,
   trace,
 } from '@opentelemetry/api';
+import { SpanIdentity } from '../core/span-id.ts';
 
 const TRACEPARENT = 'traceparent';
 const TRACESTATE = 'tracestate';
 const BAGGAGE = 'baggage';
-/** https://www.w3.org/TR/trace-context/#traceparent-header; a later version may append fields. */
-const PATTERN = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/;
 const MAX_BAGGAGE_BYTES = 8_192;
 
 /** W3C trace context and baggage, in and out. */
@@ -45,28 +43,63 @@ export class W3cPropagator implements TextMapPropagator {
 
   extract(context: Context, carrier: unknown, getter: TextMapGetter): Context {
     const parent = parentOf(first(getter.get(carrier, TRACEPARENT)), list(getter.get(carrier, TRACESTATE)));
-    const result = parent === undefined ? context : trace.setSpanContext(context, parent);
+    const result =
+      parent === undefined ? context : trace.setSpanContext(context, { ...parent.plain(), isRemote: true });
     const baggage = list(getter.get(carrier, BAGGAGE));
     return baggage === undefined ? result : withBaggage(result, baggage);
   }
 }
 
-/** @returns what `traceparent` and `tracestate` say, or undefined where they say nothing valid. */
+/**
+ * @returns what `traceparent` and `tracestate` say, or undefined where they say nothing valid.
+ * https://www.w3.org/TR/trace-context/#traceparent-header; a later version may append fields.
+ */
 export function parentOf(
   traceparent: string | undefined,
   tracestate: string | string[] | undefined,
-): SpanContext | undefined {
+): SpanIdentity | undefined {
   if (traceparent === undefined) return undefined;
-  const match = PATTERN.exec(traceparent);
-  if (match === null || (match[1] === '00' && match[5] !== undefined)) return undefined;
-  const state = list(tracestate);
-  return {
-    traceId: match[2],
-    spanId: match[3],
-    traceFlags: Number.parseInt(match[4], 16) & TraceFlags.SAMPLED,
-    isRemote: true,
-    traceState: state === undefined ? undefined : createTraceState(state),
-  };
+  const { length } = traceparent;
+  if (length < LENGTH || !isDash(traceparent, 2) || !isDash(traceparent, 35) || !isDash(traceparent, 52))
+    return undefined;
+  isLowerHex = true;
+  const version = hexNumber(traceparent, 0, 2);
+  const trace0 = hexNumber(traceparent, 3, 8);
+  const trace1 = hexNumber(traceparent, 11, 8);
+  const trace2 = hexNumber(traceparent, 19, 8);
+  const trace3 = hexNumber(traceparent, 27, 8);
+  const high = hexNumber(traceparent, 36, 8);
+  const low = hexNumber(traceparent, 44, 8);
+  const flags = hexNumber(traceparent, 53, 2);
+  if (!isLowerHex || version === 0xff) return undefined;
+  if (length > LENGTH && (version === 0 || !isDash(traceparent, LENGTH))) return undefined;
+  if ((trace0 | trace1 | trace2 | trace3) === 0 || (high | low) === 0) return undefined;
+  const state = tracestate === undefined ? undefined : createTraceState(list(tracestate));
+  return new SpanIdentity(trace0, trace1, trace2, trace3, high, low, flags & TraceFlags.SAMPLED, state, true);
+}
+
+/** Of a `traceparent` without more fields. */
+const LENGTH = 55;
+/** Value of a hex digit by character code, upper case excluded; -1 for everything else. */
+const DIGITS = new Int8Array(128).fill(-1);
+for (let value = 0; value < 16; value++) DIGITS[value.toString(16).charCodeAt(0)] = value;
+
+/** Cleared by {@link hexNumber} at anything that is no lower-case hex digit. */
+let isLowerHex = true;
+
+function hexNumber(text: string, start: number, digits: number): number {
+  let number = 0;
+  for (let at = start; at < start + digits; at++) {
+    const code = text.charCodeAt(at);
+    const digit = code < 128 ? DIGITS[code] : -1;
+    if (digit < 0) isLowerHex = false;
+    number = (number << 4) | digit;
+  }
+  return number;
+}
+
+function isDash(text: string, at: number): boolean {
+  return text.charCodeAt(at) === 0x2d;
 }
 
 function withBaggage(context: Context, header: string): Context {

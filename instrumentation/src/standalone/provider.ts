@@ -4,7 +4,6 @@ import {
   context,
   INVALID_SPAN_CONTEXT,
   type Span,
-  type SpanContext,
   SpanKind,
   type SpanOptions,
   TraceFlags,
@@ -21,9 +20,10 @@ import { LazySpan, type SpanOrigin } from '../core/lazy-span.ts';
 import { beginRequest, finishRequest } from '../core/request.ts';
 import { rootOfSpan } from '../core/root.ts';
 import { flushBeforeShutdown } from '../core/shutdown.ts';
-import { childContext, newSpanId, newTraceId } from '../core/span-id.ts';
+import { childContext, identityOf, newIdentity, type SpanIdentity } from '../core/span-id.ts';
 import { noteStarted, type StartedSpan } from '../core/started-span.ts';
 import { isTracingSuppressed } from '../core/suppress.ts';
+import { unsampledSink } from '../core/unsampled.ts';
 import { VERSION } from '../core/version.ts';
 import { RecordedSpan, toHrTime } from './recorded-span.ts';
 import type { SamplerSettings } from './sampler.ts';
@@ -59,6 +59,10 @@ export class StandaloneProvider implements TracerProvider, LazySink {
   }
 
   accept(finished: FinishedSpan): void {
+    if (!isSampled(finished.parent)) {
+      unsampledSink()?.onFinished(finished, this.#own);
+      return;
+    }
     const destinations = this.#destinations;
     if (destinations.length > 1) finished.context ??= childContext(finished.parent);
     for (const destination of destinations) {
@@ -80,12 +84,12 @@ export class StandaloneProvider implements TracerProvider, LazySink {
   start(name: string, options: SpanOptions, active: Context, origin: SpanOrigin): Span {
     if (isTracingSuppressed(active)) return trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
     const parentSpan = options.root === true ? undefined : trace.getSpan(active);
-    const parent = validOrUndefined(parentSpan?.spanContext());
-    const spanContext = this.#newContext(parent);
-    if ((spanContext.traceFlags & TraceFlags.SAMPLED) === 0) return trace.wrapSpanContext(spanContext);
-    const inherited = parent === undefined || parent.isRemote === true ? undefined : rootOfSpan(parentSpan);
+    const parent = identityOfValid(parentSpan);
+    const identity = this.#newIdentity(parent);
+    if (!isSampled(identity) && unsampledSink() === undefined) return trace.wrapSpanContext(identity.plain());
+    const inherited = parent === undefined || parent.isRemote ? undefined : rootOfSpan(parentSpan);
     const span = new RecordedSpan(
-      spanContext,
+      identity,
       parent,
       name,
       options.kind ?? SpanKind.INTERNAL,
@@ -107,12 +111,12 @@ export class StandaloneProvider implements TracerProvider, LazySink {
    * @param parent where the request came from, if it said.
    * @param queuedMs how long ago a proxy took it, ms; 0 where that is not known.
    */
-  startServer(name: string, parent: SpanContext | undefined, queuedMs: number): Span {
-    const spanContext = this.#newContext(parent);
-    if ((spanContext.traceFlags & TraceFlags.SAMPLED) === 0) return trace.wrapSpanContext(spanContext);
+  startServer(name: string, parent: SpanIdentity | undefined, queuedMs: number): Span {
+    const identity = this.#newIdentity(parent);
+    if (!isSampled(identity) && unsampledSink() === undefined) return trace.wrapSpanContext(identity.plain());
     const atMs = now();
     const span = new RecordedSpan(
-      spanContext,
+      identity,
       parent,
       name,
       SpanKind.SERVER,
@@ -126,22 +130,21 @@ export class StandaloneProvider implements TracerProvider, LazySink {
   }
 
   /** The trace and the decision are the parent's; without one they begin here. */
-  #newContext(parent: SpanContext | undefined): SpanContext {
+  #newIdentity(parent: SpanIdentity | undefined): SpanIdentity {
     const { root, parentBased } = this.#sampler;
-    const traceId = parent?.traceId ?? newTraceId();
-    const local = parent !== undefined && parent.isRemote !== true;
-    const follow = parent !== undefined && (parentBased || local);
-    const sampled = follow ? (parent.traceFlags & TraceFlags.SAMPLED) !== 0 : root(traceId);
-    return {
-      traceId,
-      spanId: newSpanId(),
-      traceFlags: sampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
-      traceState: parent?.traceState,
-    };
+    const identity = newIdentity(parent);
+    const follow = parent !== undefined && (parentBased || !parent.isRemote);
+    const sampled = follow ? (parent.traceFlags & TraceFlags.SAMPLED) !== 0 : root(identity);
+    if (sampled) identity.traceFlags = TraceFlags.SAMPLED;
+    return identity;
   }
 
   readonly #ended = (span: RecordedSpan): void => {
     if (span.root.span === span) finishRequest(span.root, span.endMs);
+    if (!isSampled(span.identity)) {
+      unsampledSink()?.onRecorded(span);
+      return;
+    }
     for (const destination of this.#destinations) {
       if (destination.onRecorded !== undefined) destination.onRecorded(span);
       else destination.onEnd(span);
@@ -149,8 +152,17 @@ export class StandaloneProvider implements TracerProvider, LazySink {
   };
 }
 
-function validOrUndefined(span: SpanContext | undefined): SpanContext | undefined {
-  return span !== undefined && trace.isSpanContextValid(span) ? span : undefined;
+/** Whether a span is exported; others are recorded only while somebody takes them. */
+function isSampled(span: { readonly traceFlags: number }): boolean {
+  return (span.traceFlags & TraceFlags.SAMPLED) !== 0;
+}
+
+function identityOfValid(span: Span | undefined): SpanIdentity | undefined {
+  if (span instanceof RecordedSpan) return span.identity;
+  const spanContext = span?.spanContext();
+  return spanContext !== undefined && trace.isSpanContextValid(spanContext)
+    ? identityOf(spanContext)
+    : undefined;
 }
 
 type Start = (name: string, options: SpanOptions, active: Context) => Span;

@@ -16,6 +16,7 @@ import { AttributeObject, type AttributeSink } from '../core/fragment.ts';
 import type { SpanOrigin } from '../core/lazy-span.ts';
 import { loopIdleMs } from '../core/loop-clock.ts';
 import { RootRecord, setRoot } from '../core/root.ts';
+import type { SpanIdentity } from '../core/span-id.ts';
 
 const UNSET: SpanStatus = { code: SpanStatusCode.UNSET };
 /** Limits of the OpenTelemetry specification. */
@@ -40,7 +41,9 @@ export interface SpanDetails {
 export class RecordedSpan implements Span {
   name: string;
   readonly kind: SpanKind;
-  readonly parentSpanContext: SpanContext | undefined;
+  readonly identity: SpanIdentity;
+  /** Undefined at the top of a trace. */
+  readonly parent: SpanIdentity | undefined;
   /** Set by the service, or by other instrumentations. */
   ownAttributes: Attributes | undefined = undefined;
   /** Set by what made the span, where that is not the service. */
@@ -58,7 +61,7 @@ export class RecordedSpan implements Span {
   /** The service gave it a name of its own. */
   renamed = false;
   readonly root: RootRecord;
-  readonly #context: SpanContext;
+  #context: SpanContext | undefined = undefined;
   readonly #origin: SpanOrigin;
   readonly #onEnd: (span: RecordedSpan) => void;
   #attributeCount = 0;
@@ -68,8 +71,8 @@ export class RecordedSpan implements Span {
 
   /** @param root the request it belongs to; undefined for the first span of one. */
   constructor(
-    context: SpanContext,
-    parent: SpanContext | undefined,
+    identity: SpanIdentity,
+    parent: SpanIdentity | undefined,
     name: string,
     kind: SpanKind,
     startMs: number,
@@ -78,8 +81,8 @@ export class RecordedSpan implements Span {
     onEnd: (span: RecordedSpan) => void,
     links: Link[] = NO_LINKS,
   ) {
-    this.#context = context;
-    this.parentSpanContext = parent;
+    this.identity = identity;
+    this.parent = parent;
     this.name = name;
     this.kind = kind;
     this.links = links;
@@ -128,7 +131,12 @@ export class RecordedSpan implements Span {
     if (this.root.span === this) this.root.writeAttributes(sink);
   }
 
+  get parentSpanContext(): SpanContext | undefined {
+    return this.parent;
+  }
+
   spanContext(): SpanContext {
+    this.#context ??= this.identity.plain();
     return this.#context;
   }
 

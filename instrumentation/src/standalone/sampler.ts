@@ -1,5 +1,7 @@
+import type { SpanIdentity } from '../core/span-id.ts';
+
 /** Decides by trace id whether a new trace is recorded. */
-export type RootSampler = (traceId: string) => boolean;
+export type RootSampler = (span: SpanIdentity) => boolean;
 
 export interface SamplerSettings {
   readonly root: RootSampler;
@@ -30,10 +32,6 @@ export function samplerFromEnv(env: NodeJS.ProcessEnv = process.env): SamplerSet
 function byRatio(ratio: number): RootSampler {
   const share = Number.isFinite(ratio) ? Math.min(1, Math.max(0, ratio)) : 1;
   const bound = Math.floor(share * 0xffff_ffff);
-  return (traceId) => {
-    if (share === 1) return true;
-    let sum = 0;
-    for (let at = 0; at < 32; at += 8) sum = (sum ^ Number.parseInt(traceId.slice(at, at + 8), 16)) >>> 0;
-    return sum < bound;
-  };
+  return ({ trace0, trace1, trace2, trace3 }) =>
+    share === 1 || (trace0 ^ trace1 ^ trace2 ^ trace3) >>> 0 < bound;
 }

@@ -1,7 +1,7 @@
-import type { FinishedSpan } from '../core/finished-span.ts';
-import type { SpanOrigin } from '../core/lazy-span.ts';
 import type { ExportableSpan } from '../export/exportable-span.ts';
 import type { RecordedSpan } from '../standalone/recorded-span.ts';
+import type { FinishedSpan } from './finished-span.ts';
+import type { SpanOrigin } from './lazy-span.ts';
 
 /** Takes the ended spans of requests that were not sampled. */
 export interface UnsampledSink {
