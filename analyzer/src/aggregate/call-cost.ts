@@ -19,7 +19,8 @@ export function callBaselines(
 ): Float64Array {
   const low = new Set(lows);
   const byOperation = new Map<number, number[]>();
-  for (const [i, call] of calls.entries()) {
+  for (let i = 0; i < calls.length; i++) {
+    const call = calls[i];
     if (call.failed || requests.window[call.request] < 0) continue;
     const key = operationKey(call);
     const list = byOperation.get(key);
@@ -41,14 +42,17 @@ export function callBaselines(
     const queued = all.ns - few.ns > QUEUED_ERRORS * few.error;
     base.set(key, queued ? { ns: few.ns, limit } : { ns: all.ns, limit: Number.POSITIVE_INFINITY });
   }
+  const costNs = new Float64Array(calls.length);
+  for (let i = 0; i < calls.length; i++) costNs[i] = base.get(operationKey(calls[i]))?.ns ?? Number.NaN;
   const drift =
-    timeline.sampling.kind === 'none' ? drifts(calls, ahead, requests, base) : new Map<number, Drift>();
-  return Float64Array.from(calls, (call) => {
-    const entry = base.get(operationKey(call));
-    if (!entry) return call.durationNs;
+    timeline.sampling.kind === 'none' ? drifts(calls, ahead, requests, costNs) : new Map<number, Drift>();
+  for (let i = 0; i < calls.length; i++) {
+    const call = calls[i];
     const slope = drift.get(call.queue);
-    return slope ? entry.ns * Math.max(0.1, 1 + slope.perNs * (call.startNs - slope.fromNs)) : entry.ns;
-  });
+    if (Number.isNaN(costNs[i])) costNs[i] = call.durationNs;
+    else if (slope) costNs[i] *= Math.max(0.1, 1 + slope.perNs * (call.startNs - slope.fromNs));
+  }
+  return costNs;
 }
 
 function meanCost(
@@ -80,18 +84,21 @@ function fewestAhead(members: readonly number[], ahead: Int32Array): number {
 export function callsAhead(calls: readonly Call[]): Int32Array {
   const ahead = new Int32Array(calls.length);
   const byQueue = new Map<number, number[]>();
-  for (const [i, call] of calls.entries()) {
-    const list = byQueue.get(call.queue);
+  for (let i = 0; i < calls.length; i++) {
+    const list = byQueue.get(calls[i].queue);
     if (list) list.push(i);
-    else byQueue.set(call.queue, [i]);
+    else byQueue.set(calls[i].queue, [i]);
   }
   for (const members of byQueue.values()) {
-    const starts = [...members].sort((a, b) => calls[a].startNs - calls[b].startNs);
-    const ends = Float64Array.from(members, (i) => calls[i].endNs).sort();
+    members.sort((a, b) => calls[a].startNs - calls[b].startNs);
+    const ends = new Float64Array(members.length);
+    for (let k = 0; k < members.length; k++) ends[k] = calls[members[k]].endNs;
+    ends.sort();
     let ended = 0;
-    for (const [started, i] of starts.entries()) {
-      while (ended < ends.length && ends[ended] <= calls[i].startNs) ended++;
-      ahead[i] = Math.max(0, started - ended);
+    for (let started = 0; started < members.length; started++) {
+      const { startNs } = calls[members[started]];
+      while (ended < ends.length && ends[ended] <= startNs) ended++;
+      ahead[members[started]] = Math.max(0, started - ended);
     }
   }
   return ahead;

@@ -1,4 +1,4 @@
-import { type Call, operationKey } from './activity.ts';
+import type { Call } from './activity.ts';
 import { mean } from './averages.ts';
 import type { Requests } from './requests-types.ts';
 
@@ -24,72 +24,84 @@ export function drifts(
   calls: readonly Call[],
   ahead: Int32Array,
   requests: Requests,
-  base: ReadonlyMap<number, { ns: number; limit: number }>,
+  costNs: Float64Array,
 ): Map<number, Drift> {
-  const groups = new Map<number, Map<number, Point[]>>();
-  for (const [i, call] of calls.entries()) {
-    const entry = base.get(operationKey(call));
-    if (!entry || entry.ns <= 0 || requests.window[call.request] < 0 || call.failed) continue;
+  /** Calls by how many others they found, by queue. */
+  const groups = new Map<number, Map<number, number[]>>();
+  for (let i = 0; i < calls.length; i++) {
+    const call = calls[i];
+    if (!(costNs[i] > 0) || requests.window[call.request] < 0 || call.failed) continue;
     let own = groups.get(call.queue);
     if (!own) {
       own = new Map();
       groups.set(call.queue, own);
     }
-    const point = { x: call.startNs, y: call.durationNs / entry.ns, weight: entry.ns };
     const group = own.get(ahead[i]);
-    if (group) group.push(point);
-    else own.set(ahead[i], [point]);
+    if (group) group.push(i);
+    else own.set(ahead[i], [i]);
   }
   const out = new Map<number, Drift>();
   for (const [queue, own] of groups) {
     const enough = [...own].filter(([, group]) => group.length >= ENOUGH_CALLS).sort(([x], [y]) => x - y);
-    const line = commonLine(enough.map(([, group]) => group));
+    const line = commonLine(
+      enough.map(([, group]) => group),
+      calls,
+      costNs,
+    );
     if (line === null) continue;
     const { slope, error, spanNs } = line;
     if (slope * spanNs < DRIFT || slope < DRIFT_ERRORS * error) continue;
     // The cost was taken from calls that found few others, about when most of these started.
-    const lowest = [...enough[0][1]].sort((p, q) => p.x - q.x);
+    const lowest = enough[0][1].map((i) => calls[i].startNs).sort((p, q) => p - q);
     const taken = lowest.slice(0, Math.max(1, lowest.length >> 1));
-    out.set(queue, { perNs: slope, fromNs: mean(taken.map((p) => p.x)) });
+    out.set(queue, { perNs: slope, fromNs: mean(taken) });
   }
   return out;
 }
 
-interface Point {
-  readonly x: number;
-  readonly y: number;
-  readonly weight: number;
-}
-
-/** Weighted least squares with one slope for all groups, each around its own mean; its error from the residuals. */
+/**
+ * Weighted least squares of duration / cost over time with one slope for all groups, each around its own mean; its error
+ * from the residuals. Calls weigh by their cost.
+ */
 function commonLine(
-  groups: readonly (readonly Point[])[],
+  groups: readonly (readonly number[])[],
+  calls: readonly Call[],
+  costNs: Float64Array,
 ): { slope: number; error: number; spanNs: number } | null {
-  const all: Point[] = [];
-  for (const group of groups) {
-    const weight = group.reduce((sum, p) => sum + p.weight, 0);
-    const mx = group.reduce((sum, p) => sum + p.weight * p.x, 0) / weight;
-    const my = group.reduce((sum, p) => sum + p.weight * p.y, 0) / weight;
-    if (my <= 0) continue;
-    for (const p of group) all.push({ x: p.x - mx, y: p.y / my - 1, weight: p.weight });
-  }
-  let sxx = 0;
-  let sxy = 0;
-  for (const { x, y, weight } of all) {
-    sxx += weight * x * x;
-    sxy += weight * x * y;
-  }
-  if (all.length < 3 * ENOUGH_CALLS || sxx === 0) return null;
-  const slope = sxy / sxx;
-  let residual = 0;
-  for (const { x, y, weight } of all) residual += (weight * x * (y - slope * x)) ** 2;
+  const xs: number[] = [];
+  const ys: number[] = [];
+  const weights: number[] = [];
   let first = Number.POSITIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;
   for (const group of groups) {
-    for (const { x } of group) {
-      first = Math.min(first, x);
-      last = Math.max(last, x);
+    let weight = 0;
+    let mx = 0;
+    let my = 0;
+    for (const i of group) {
+      weight += costNs[i];
+      mx += costNs[i] * calls[i].startNs;
+      my += calls[i].durationNs;
+      first = Math.min(first, calls[i].startNs);
+      last = Math.max(last, calls[i].startNs);
+    }
+    mx /= weight;
+    my /= weight;
+    if (my <= 0) continue;
+    for (const i of group) {
+      xs.push(calls[i].startNs - mx);
+      ys.push(calls[i].durationNs / costNs[i] / my - 1);
+      weights.push(costNs[i]);
     }
   }
+  let sxx = 0;
+  let sxy = 0;
+  for (let k = 0; k < xs.length; k++) {
+    sxx += weights[k] * xs[k] * xs[k];
+    sxy += weights[k] * xs[k] * ys[k];
+  }
+  if (xs.length < 3 * ENOUGH_CALLS || sxx === 0) return null;
+  const slope = sxy / sxx;
+  let residual = 0;
+  for (let k = 0; k < xs.length; k++) residual += (weights[k] * xs[k] * (ys[k] - slope * xs[k])) ** 2;
   return { slope, error: Math.sqrt(residual) / sxx, spanNs: last - first };
 }

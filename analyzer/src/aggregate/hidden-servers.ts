@@ -96,22 +96,23 @@ function excessByInFlight(
   excessNs: readonly number[],
   counted: (call: Call) => boolean,
 ): ({ count: number; sumNs: number } | undefined)[] {
-  const events: { timeNs: number; step: 1 | -1; call: number }[] = [];
-  for (const [i, call] of calls.entries()) {
-    events.push({ timeNs: call.startNs, step: 1, call: i }, { timeNs: call.endNs, step: -1, call: i });
-  }
-  events.sort((a, b) => a.timeNs - b.timeNs || a.step - b.step);
+  const byStart = calls.map((_, i) => i).sort((a, b) => calls[a].startNs - calls[b].startNs);
+  const ends = new Float64Array(calls.length);
+  for (let i = 0; i < calls.length; i++) ends[i] = calls[i].endNs;
+  ends.sort();
   const bins: ({ count: number; sumNs: number } | undefined)[] = [];
   let inFlight = 0;
-  for (const { step, call } of events) {
-    if (step > 0) {
-      if (counted(calls[call])) {
-        const bin = (bins[inFlight] ??= { count: 0, sumNs: 0 });
-        bin.count++;
-        bin.sumNs += excessNs[call];
-      }
-      inFlight++;
-    } else inFlight = Math.max(0, inFlight - 1);
+  let ended = 0;
+  for (const i of byStart) {
+    // At one instant calls end before others start.
+    for (; ended < ends.length && ends[ended] <= calls[i].startNs; ended++)
+      inFlight = Math.max(0, inFlight - 1);
+    if (counted(calls[i])) {
+      const bin = (bins[inFlight] ??= { count: 0, sumNs: 0 });
+      bin.count++;
+      bin.sumNs += excessNs[i];
+    }
+    inFlight++;
   }
   return bins;
 }

@@ -189,8 +189,8 @@ function addOne(
     addContent(own, piece, ns * weight, forest, series, statements);
     const waiting = WAITS.has(piece.segment);
     if (waiting && piece.segment === 'connection_wait') {
-      const wait = baselines.waitOfRow.get(piece.row);
-      if (wait !== undefined) connectNs.set(wait, (connectNs.get(wait) ?? 0) + ns);
+      const wait = baselines.waitOfRow.of(piece.row);
+      if (wait >= 0) connectNs.set(wait, (connectNs.get(wait) ?? 0) + ns);
     } else if (waiting && piece.queue >= 0) {
       if (piece.queue === hold.queue) continue;
       for (const lane of lanes) addTo(lane.nestedNs, piece.queue, w, ns * weight, windows);
@@ -243,8 +243,8 @@ function addServed(
 
 function callAbove(row: number, forest: Forest, baselines: Baselines): number | undefined {
   for (let up = row; up >= 0; up = forest.parent[up]) {
-    const call = baselines.callOfRow.get(up);
-    if (call !== undefined) return call;
+    const call = baselines.callOfRow.of(up);
+    if (call >= 0) return call;
   }
   return undefined;
 }

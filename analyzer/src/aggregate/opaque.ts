@@ -1,3 +1,4 @@
+import { RowIndex } from '../model/row-index.ts';
 import type { Activity, Call } from './activity.ts';
 import { callBaselines, callsAhead } from './call-cost.ts';
 import { measureConnections } from './connection-cost.ts';
@@ -14,9 +15,9 @@ export interface Baselines {
   readonly connectionNs: Float64Array;
   /** By queue: fit of hidden servers, null where none was found or wanted. */
   readonly fits: ReadonlyMap<number, HiddenCapacity>;
-  /** Rows of `activity.calls` and of connection waits, for the composition of holds. */
-  readonly callOfRow: ReadonlyMap<number, number>;
-  readonly waitOfRow: ReadonlyMap<number, number>;
+  /** Index into `activity.calls` (`activity.waits`, connections only) by row, for the composition of holds. */
+  readonly callOfRow: RowIndex;
+  readonly waitOfRow: RowIndex;
 }
 
 /**
@@ -34,10 +35,11 @@ export function measureOpaque(
   const ahead = callsAhead(activity.calls);
   const callNs = callBaselines(activity.calls, ahead, requests, timeline, lows);
   const byQueue = new Map<number, number[]>();
-  for (const [i, call] of activity.calls.entries()) {
-    const list = byQueue.get(call.queue);
+  for (let i = 0; i < activity.calls.length; i++) {
+    const { queue } = activity.calls[i];
+    const list = byQueue.get(queue);
     if (list) list.push(i);
-    else byQueue.set(call.queue, [i]);
+    else byQueue.set(queue, [i]);
   }
   const fits = new Map<number, HiddenCapacity>();
   for (const [queue, calls] of byQueue) {
@@ -62,15 +64,17 @@ export function measureOpaque(
     if (own.queue.kind === 'connection')
       measureConnections(own, activity.waits, connectionNs, requests, timeline);
   }
-  const waitOfRow = new Map<number, number>();
-  for (const [i, wait] of activity.waits.entries()) {
-    if (!Number.isNaN(connectionNs[i])) waitOfRow.set(wait.row, i);
+  const callOfRow = new RowIndex();
+  for (let i = 0; i < activity.calls.length; i++) callOfRow.set(activity.calls[i].row, i);
+  const waitOfRow = new RowIndex();
+  for (let i = 0; i < activity.waits.length; i++) {
+    if (!Number.isNaN(connectionNs[i])) waitOfRow.set(activity.waits[i].row, i);
   }
   return {
     callNs,
     connectionNs,
     fits,
-    callOfRow: new Map(activity.calls.map((call, i) => [call.row, i])),
+    callOfRow,
     waitOfRow,
   };
 }

@@ -1,8 +1,8 @@
 import { ATTR_OUTCOME, ATTR_SEGMENT, OUTCOMES } from '@waitfall/instrumentation/conventions';
 import { type Classes, REQUEST_OUTCOMES, type RequestOutcome } from '../classify/types.ts';
-import type { AttributeValue } from '../model/attributes.ts';
+import { AttributeReader } from '../model/attribute-reader.ts';
 import { KIND, STATUS } from '../model/span.ts';
-import { attribute, compareSpanIds, type SpanTable, spanIdText, startUnixNano } from '../model/span-table.ts';
+import { compareSpanIds, type SpanTable, spanIdText, startUnixNano } from '../model/span-table.ts';
 import type { Forest, Tree } from '../tree/types.ts';
 import type { Requests } from './requests-types.ts';
 import { ATTR_TAIL_POLICY, weightFromTraceState } from './weights.ts';
@@ -45,6 +45,7 @@ export function collectRequests(forest: Forest, classes: Classes, range: TimeRan
     substitutes,
   };
   const routeIds = new Map<string, number>();
+  const readers = requestReaders(table);
   const originSec = Number(originUnixNano / NS);
   const originNs = Number(originUnixNano % NS);
   for (let i = 0; i < count; i++) {
@@ -59,21 +60,54 @@ export function collectRequests(forest: Forest, classes: Classes, range: TimeRan
     requests.startNs[i] = (table.startSec[tree.root] - originSec) * 1e9 + table.startNs[tree.root] - originNs;
     requests.durationNs[i] = forest.end[tree.root] - forest.start[tree.root];
     requests.outcome[i] = REQUEST_OUTCOMES.indexOf(outcomeOf(forest, classes, tree));
-    const weight = weightOf(forest, tree);
-    if (weight === null && attribute(table, tree.root, ATTR_TAIL_POLICY) !== undefined) {
-      requests.chosenWithoutWeight++;
-    }
+    const weight = weightOf(forest, tree, readers);
+    if (weight === null && readers.tailPolicy.has(tree.root)) requests.chosenWithoutWeight++;
     requests.weight[i] = weight ?? 1;
   }
   return requests;
 }
 
+/** Readers of what roots say about their request. */
+interface RequestReaders {
+  readonly outcome: AttributeReader;
+  readonly segment: AttributeReader;
+  readonly tailPolicy: AttributeReader;
+  readonly errorType: AttributeReader;
+  readonly route: AttributeReader;
+  /** New and old name. */
+  readonly method: readonly [AttributeReader, AttributeReader];
+  readonly status: readonly [AttributeReader, AttributeReader];
+}
+
+const readersOf = new WeakMap<SpanTable, RequestReaders>();
+
+/** @returns the readers of a table, made once. */
+function requestReaders(table: SpanTable): RequestReaders {
+  let readers = readersOf.get(table);
+  if (readers === undefined) readersOf.set(table, (readers = newReaders(table)));
+  return readers;
+}
+
+function newReaders(table: SpanTable): RequestReaders {
+  const reader = (key: string) => new AttributeReader(table, key);
+  return {
+    outcome: reader(ATTR_OUTCOME),
+    segment: reader(ATTR_SEGMENT),
+    tailPolicy: reader(ATTR_TAIL_POLICY),
+    errorType: reader('error.type'),
+    route: reader('http.route'),
+    method: [reader('http.request.method'), reader('http.method')],
+    status: [reader('http.response.status_code'), reader('http.status_code')],
+  };
+}
+
 /** Weight stated on the root, else on any span below it: a root that came after the decision is kept without one. */
-function weightOf(forest: Forest, tree: Tree): number | null {
+function weightOf(forest: Forest, tree: Tree, { tailPolicy }: RequestReaders): number | null {
   const { table } = forest;
-  const stated = (row: number) => weightFromTraceState(table.strings.text(table.traceState[row]));
+  const stated = (row: number) =>
+    table.traceState[row] === 0 ? null : weightFromTraceState(table.strings.text(table.traceState[row]));
   const own = stated(tree.root);
-  if (own !== null || attribute(table, tree.root, ATTR_TAIL_POLICY) === undefined) return own;
+  if (own !== null || !tailPolicy.has(tree.root)) return own;
   for (let i = tree.first + 1; i < tree.first + tree.count; i++) {
     const below = stated(forest.order[i]);
     if (below !== null) return below;
@@ -123,9 +157,10 @@ export function entryOf(forest: Forest, tree: Tree): number {
  */
 export function routeOf(forest: Forest, tree: Tree): string {
   const { table } = forest;
+  const readers = requestReaders(table);
   return (
-    templateOf(table, tree.root) ??
-    templateOf(table, entryOf(forest, tree)) ??
+    templateOf(readers, tree.root) ??
+    templateOf(readers, entryOf(forest, tree)) ??
     (table.strings.text(table.name[tree.root]) || '(no name)')
   );
 }
@@ -143,16 +178,17 @@ export function routeOf(forest: Forest, tree: Tree): string {
  */
 export function outcomeOf(forest: Forest, classes: Classes, tree: Tree): RequestOutcome {
   const { table } = forest;
+  const readers = requestReaders(table);
   const root = tree.root;
-  const stated = attribute(table, root, ATTR_OUTCOME);
-  if (stated !== undefined && attribute(table, root, ATTR_SEGMENT) === undefined) {
+  const stated = readers.outcome.value(root);
+  if (stated !== undefined && !readers.segment.has(root)) {
     if (stated === 'acquired' || stated === 'success') return 'success';
     const known = REQUEST_OUTCOMES.find((name) => name === stated);
     if (known) return known;
   }
-  const http = httpStatus(table, root);
+  const http = httpStatus(readers, root);
   const failed = table.status[root] === STATUS.error || (http !== null && isFailure(http));
-  const type = String(attribute(table, root, 'error.type') ?? '');
+  const type = String(readers.errorType.value(root) ?? '');
   const left = /client_closed|abort|cancel/i.test(type);
   const wait = lastFailedWait(forest, classes, tree);
   if (!failed) return left || (wait === 'aborted' && http === null) ? 'aborted' : 'success';
@@ -186,16 +222,15 @@ export function isInRange(start: bigint, { fromUnixNano, toUnixNano }: TimeRange
 }
 
 /** `POST /signup` for a span with `http.route`; null without one. Old and new attribute names are both read. */
-function templateOf(table: SpanTable, row: number): string | null {
-  const template = attribute(table, row, 'http.route');
-  if (typeof template !== 'string' || template === '') return null;
-  const method = attribute(table, row, 'http.request.method') ?? attribute(table, row, 'http.method');
+function templateOf(readers: RequestReaders, row: number): string | null {
+  const template = readers.route.text(row);
+  if (template === '') return null;
+  const method = readers.method[0].value(row) ?? readers.method[1].value(row);
   return typeof method === 'string' && method !== '' ? `${method} ${template}` : template;
 }
 
-function httpStatus(table: SpanTable, row: number): number | null {
-  const value: AttributeValue | undefined =
-    attribute(table, row, 'http.response.status_code') ?? attribute(table, row, 'http.status_code');
+function httpStatus({ status }: RequestReaders, row: number): number | null {
+  const value = status[0].value(row) ?? status[1].value(row);
   const code = typeof value === 'string' || typeof value === 'bigint' ? Number(value) : value;
   return typeof code === 'number' && Number.isInteger(code) ? code : null;
 }

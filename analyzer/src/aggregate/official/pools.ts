@@ -25,6 +25,7 @@ export function rebuildPoolHolds(forest: Forest, requests: Requests, activity: A
   const wanted = new Set(
     activity.queues.filter((q) => q.kind === 'pool' && !held.has(q.index)).map((q) => q.index),
   );
+  if (wanted.size === 0) return [];
   const reader = new StatementReader(forest.table);
   const siblings = siblingsOf(forest);
   const rebuilt: RebuiltHold[] = [];
