@@ -195,3 +195,13 @@ test('time nobody accounts for is said', () => {
   );
   assert.match(finding(input, 'low-coverage')?.text ?? '', /90 % of the request time is unaccounted/);
 });
+
+test('a CPU profile: the widest functions by route, by the time they took', () => {
+  const input = service((request, at) => {
+    const of = (...functions: string[]): [string, string[]][] => [['waitfall.cpu.functions', functions]];
+    request.work(at, at + 6, undefined, of('0.90 parse rules.ts:8', '0.10 accept rules.ts:20'));
+    request.work(at + 6, at + 8, undefined, of('1.00 render page.ts:3'));
+  });
+  const found = finding(input, 'widest-functions');
+  assert.equal(found?.text, 'CPU time of POST /signup: 67.5 % in parse rules.ts:8, 25 % in render page.ts:3');
+});

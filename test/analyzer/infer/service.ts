@@ -166,8 +166,13 @@ export class RequestWriter {
     return this.#add(this.root, `hold ${resource}`, KIND.internal, fromMs, toMs, attributes);
   }
 
-  work(fromMs: number, toMs: number, parent = this.root): string {
-    return this.#add(parent, 'work', KIND.internal, fromMs, toMs, [[ATTR_SEGMENT, 'work']]);
+  work(
+    fromMs: number,
+    toMs: number,
+    parent = this.root,
+    attributes: [string, AttributeValue][] = [],
+  ): string {
+    return this.#add(parent, 'work', KIND.internal, fromMs, toMs, [[ATTR_SEGMENT, 'work'], ...attributes]);
   }
 
   call(

@@ -2,6 +2,7 @@ import type { Facts, Inference } from '../facts.ts';
 import type { Statement } from '../types.ts';
 import { chosenWithoutWeight, disturbedSteps, holdsWithoutEnd, sentNotReceived } from './accounting.ts';
 import { costGrowsWithLoad, demandDrifts, retriesGrow } from './costs.ts';
+import { widestFunctions } from './cpu.ts';
 import { type Finding, statementsOf } from './finding.ts';
 import { outerLargerThanInner } from './nesting.ts';
 import { capacityContradicts, closedLoop, hotInstance, losesWithoutWaiting, lowCoverage } from './shape.ts';
@@ -27,6 +28,7 @@ const FINDINGS = [
   ask(waitsCensored),
   ask(outerLargerThanInner),
   ask(wastedWork),
+  ask(widestFunctions),
   ask(capacityContradicts),
   ask(holdsWithoutEnd),
   ask(sentNotReceived),
