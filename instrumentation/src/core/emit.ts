@@ -98,7 +98,7 @@ export function countTime(parent: Context, segment: Segment, startMs: number, en
 
 /** @returns whether anything recorded under this context can become a span. */
 export function isSampled(parent: Context): boolean {
-  const span = trace.getSpanContext(parent);
+  const span = contextOfSpan(trace.getSpan(parent));
   return span !== undefined && isRecorded(span, parent);
 }
 

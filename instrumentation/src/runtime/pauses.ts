@@ -1,9 +1,8 @@
 import { type Attributes, type Context, ROOT_CONTEXT, type SpanContext, trace } from '@opentelemetry/api';
 import { ATTR_PAUSE_CAUSE } from '../conventions.ts';
-import { durationNs, now } from '../core/clock.ts';
+import { durationNs } from '../core/clock.ts';
 import { emitSegment, type SegmentRecord } from '../core/emit.ts';
 import { type RootRecord, rootOf, setRoot } from '../core/root.ts';
-import { onFlush } from '../core/shutdown.ts';
 import { addTap, removeTap, type Tap } from '../core/taps.ts';
 
 /** The whole process stood still from `startMs` to `endMs`. */
@@ -15,13 +14,11 @@ export interface Pause {
   readonly attributes?: Attributes;
 }
 
-/** A pause is told of some turns of the event loop after it; requests are looked at when that must have happened. */
-const SETTLE_MS = 100;
 const MAX_PAUSES = 256;
 const MAX_PAUSES_PER_REQUEST = 8;
 const MAX_SLICES_PER_REQUEST = 32;
-/** Requests whose pauses are still to come; beyond this the oldest go without. */
-const MAX_ENDED = 4_096;
+/** A pause is told of some turns of the event loop after it: by then requests it fell into may have ended. */
+const MAX_ENDED = 1_024;
 
 /** Time in which a request had or wanted the CPU: there a pause costs it time. */
 interface Slice {
@@ -30,10 +27,10 @@ interface Slice {
   readonly span: SpanContext;
 }
 
-interface Track {
+/** What is kept of one request; most never need it. */
+interface Ended {
   readonly root: RootRecord;
-  endMs: number;
-  readonly slices: Slice[];
+  readonly endMs: number;
 }
 
 /**
@@ -42,10 +39,12 @@ interface Track {
  * was waited for.
  */
 class PauseLog implements Tap {
-  readonly #tracks = new Map<RootRecord, Track>();
-  #ended: Track[] = [];
+  /** The requests that ended last, in a circle; few, so that they are young when they are forgotten. */
+  #ended: (Ended | undefined)[] = [];
+  #endedAt = 0;
   #pauses: Pause[] = [];
-  #timer: NodeJS.Timeout | undefined;
+  #lastEndMs = 0;
+  #slices = new WeakMap<RootRecord, Slice[]>();
   #users = 0;
 
   /** To be called by each part that reports pauses; what is looked at per request costs nothing before. */
@@ -56,85 +55,69 @@ class PauseLog implements Tap {
   close(): void {
     if (--this.#users > 0) return;
     removeTap(this);
-    this.#tracks.clear();
     this.#ended = [];
+    this.#endedAt = 0;
     this.#pauses = [];
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#lastEndMs = 0;
   }
 
+  /** Takes a pause that is over, and writes it on the requests that have ended since. */
   add(pause: Pause): void {
     if (this.#users === 0) return;
     this.#pauses.push(pause);
     if (this.#pauses.length > MAX_PAUSES) this.#pauses.shift();
-  }
-
-  rootBegan(root: RootRecord): void {
-    this.#tracks.set(root, { root, endMs: Number.POSITIVE_INFINITY, slices: [] });
+    this.#lastEndMs = Math.max(this.#lastEndMs, pause.endMs);
+    for (const ended of this.#ended) {
+      if (ended !== undefined && overlaps(pause, ended)) this.#write(ended, pause);
+    }
   }
 
   emitted(record: SegmentRecord, span: SpanContext): void {
-    if (record.segment !== 'work' && record.segment !== 'eventloop_wait') return;
     const root = rootOf(record.parent);
-    const slices = root && this.#tracks.get(root)?.slices;
-    if (slices === undefined || slices.length >= MAX_SLICES_PER_REQUEST) return;
-    slices.push({ startMs: record.startMs, endMs: record.endMs, span });
+    if (root === undefined) return;
+    const slice = { startMs: record.startMs, endMs: record.endMs, span };
+    const slices = this.#slices.get(root);
+    if (slices === undefined) this.#slices.set(root, [slice]);
+    else if (slices.length < MAX_SLICES_PER_REQUEST) slices.push(slice);
   }
 
   rootEnded(root: RootRecord, atMs: number): void {
-    const track = this.#tracks.get(root);
-    if (track === undefined) return;
-    track.endMs = atMs;
-    for (const pause of this.#within(track)) {
-      const startMs = Math.max(pause.startMs, root.startMs);
-      root.addTime('runtime_pause', durationNs(startMs, Math.min(pause.endMs, track.endMs)));
-    }
-    this.#ended.push(track);
-    if (this.#ended.length > MAX_ENDED) this.#forget(this.#ended.shift());
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      this.settle(now() - SETTLE_MS / 2);
-    }, SETTLE_MS).unref();
-  }
-
-  /** Writes the pauses of the requests that ended before `beforeMs`. */
-  settle(beforeMs: number = Number.POSITIVE_INFINITY): void {
-    const later: Track[] = [];
-    for (const track of this.#ended) {
-      if (track.endMs > beforeMs) {
-        later.push(track);
-        continue;
+    const ended = { root, endMs: atMs };
+    if (this.#lastEndMs > root.startMs) {
+      for (const pause of this.#within(ended)) {
+        root.addTime(
+          'runtime_pause',
+          durationNs(Math.max(pause.startMs, root.startMs), Math.min(pause.endMs, atMs)),
+        );
+        this.#write(ended, pause);
       }
-      if (this.#pauses.length > 0) for (const pause of this.#within(track)) write(track, pause);
-      this.#forget(track);
     }
-    this.#ended = later;
-    if (later.length === 0 || this.#timer !== undefined) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.settle(now() - SETTLE_MS / 2);
-    }, SETTLE_MS).unref();
+    this.#ended[this.#endedAt] = ended;
+    this.#endedAt = (this.#endedAt + 1) % MAX_ENDED;
   }
 
-  /** The longest pauses of a request, in their order. */
-  #within({ root, endMs }: Track): Pause[] {
-    const found = this.#pauses.filter((pause) => pause.endMs > root.startMs && pause.startMs < endMs);
+  /** The longest pauses of a request that are known by now, in their order. */
+  #within(ended: Ended): Pause[] {
+    const found = this.#pauses.filter((pause) => overlaps(pause, ended));
     if (found.length <= MAX_PAUSES_PER_REQUEST) return found;
     const byLength = [...found].sort((a, b) => b.endMs - b.startMs - (a.endMs - a.startMs));
     const kept = new Set(byLength.slice(0, MAX_PAUSES_PER_REQUEST));
     return found.filter((pause) => kept.has(pause));
   }
 
-  #forget(track: Track | undefined): void {
-    if (track !== undefined) this.#tracks.delete(track.root);
+  #write(ended: Ended, pause: Pause): void {
+    write(ended, this.#slices.get(ended.root) ?? [], pause);
   }
+}
+
+function overlaps(pause: Pause, { root, endMs }: Ended): boolean {
+  return pause.endMs > root.startMs && pause.startMs < endMs;
 }
 
 /** The process's pauses. */
 export const pauseLog = new PauseLog();
-onFlush(() => pauseLog.settle());
 
-function write({ root, endMs, slices }: Track, pause: Pause): void {
+function write({ root, endMs }: Ended, slices: readonly Slice[], pause: Pause): void {
   let fromMs = Math.max(pause.startMs, root.startMs);
   const untilMs = Math.min(pause.endMs, endMs);
   const inner = slices
