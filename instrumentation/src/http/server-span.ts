@@ -2,7 +2,8 @@ import type { EventEmitter } from 'node:events';
 import * as http from 'node:http';
 import * as https from 'node:https';
 import type { Socket } from 'node:net';
-import { type Context, context, propagation, ROOT_CONTEXT } from '@opentelemetry/api';
+import { type Context, propagation, ROOT_CONTEXT } from '@opentelemetry/api';
+import { activeContext, runIn } from '../core/active-context.ts';
 import { withSpan } from '../core/context-node.ts';
 import { wrapMethod } from '../core/patch.ts';
 import { parentOf } from '../standalone/propagator.ts';
@@ -17,13 +18,38 @@ const kVisit = Symbol('waitfall.visit');
 const kOpen = Symbol('waitfall.open_requests');
 
 /** One request of a server, from its first callback to the close of its response. */
-interface Visit {
+class Visit {
   readonly span: RecordedSpan;
   readonly attributes: ServerAttributes;
   readonly active: Context;
   readonly request: http.IncomingMessage;
   readonly response: http.ServerResponse;
-  finished: boolean;
+  finished = false;
+  /** Listeners of Node's own to `finish`: they are there before the service sees the response, and stay. */
+  readonly #nodesOwn: number;
+
+  constructor(
+    span: RecordedSpan,
+    attributes: ServerAttributes,
+    active: Context,
+    request: http.IncomingMessage,
+    response: http.ServerResponse,
+  ) {
+    this.span = span;
+    this.attributes = attributes;
+    this.active = active;
+    this.request = request;
+    this.response = response;
+    this.#nodesOwn = response.listenerCount('finish');
+  }
+
+  /** Emits an event, in the request's context where a listener of the service's may be called. */
+  emit(emit: (...args: unknown[]) => unknown, self: EventEmitter, args: unknown[]): unknown {
+    const listeners = self.listenerCount(args[0] as string);
+    const ours = args[0] === 'finish' && self === this.response ? this.#nodesOwn : 0;
+    if (listeners === ours || activeContext() === this.active) return emit.apply(self, args);
+    return runIn(this.active, emit, self, args);
+  }
 }
 
 interface Marked {
@@ -66,7 +92,7 @@ function patchServer(prototype: object, provider: StandaloneProvider): void {
       if (event !== 'request' && event !== 'checkContinue') return inner().call(this, event, ...args);
       const active = begin(provider, args[0] as http.IncomingMessage, args[1] as http.ServerResponse);
       if (active === undefined) return inner().call(this, event, ...args);
-      return context.with(active, inner(), this, event, ...args);
+      return runIn(active, inner(), this, [event, ...args]);
     };
   });
 }
@@ -77,7 +103,7 @@ function patchResponse(prototype: object): void {
       const visit = this[kVisit];
       if (visit === undefined) return inner().apply(this, args);
       if (args[0] === 'finish') visit.finished = !isAborted(visit.request);
-      const result = inContext(visit, inner(), this, args);
+      const result = visit.emit(inner(), this, args);
       if (args[0] === 'close') end(visit);
       return result;
     };
@@ -95,22 +121,9 @@ function patchRequest(prototype: object): void {
   wrapMethod(prototype, 'emit', (inner) => {
     return function emit(this: http.IncomingMessage & Marked, ...args: unknown[]): unknown {
       const visit = this[kVisit];
-      return visit === undefined ? inner().apply(this, args) : inContext(visit, inner(), this, args);
+      return visit === undefined ? inner().apply(this, args) : visit.emit(inner(), this, args);
     };
   });
-}
-
-function inContext(
-  visit: Visit,
-  emit: (...args: unknown[]) => unknown,
-  self: EventEmitter,
-  args: unknown[],
-): unknown {
-  // Most events of a request have no listener: then there is no context to enter either.
-  if (self.listenerCount(args[0] as string) === 0) return emit.apply(self, args);
-  return context.active() === visit.active
-    ? emit.apply(self, args)
-    : context.with(visit.active, emit, self, ...args);
 }
 
 /** @returns the context of the request, or undefined where it is traced already. */
@@ -130,7 +143,7 @@ function begin(
     if (!(span instanceof RecordedSpan)) return active;
     const attributes = new ServerAttributes(request);
     span.details = attributes;
-    const visit: Visit = { span, attributes, active, request, response, finished: false };
+    const visit = new Visit(span, attributes, active, request, response);
     request[kVisit] = visit;
     response[kVisit] = visit;
     trackPipelined(visit);

@@ -1,4 +1,5 @@
-import { type Context, context } from '@opentelemetry/api';
+import type { Context } from '@opentelemetry/api';
+import { activeContext, runIn } from '../core/active-context.ts';
 import { now } from '../core/clock.ts';
 import { isSampled } from '../core/emit.ts';
 import { loopClock } from '../core/loop-clock.ts';
@@ -8,6 +9,7 @@ import { type RootRecord, rootOf } from '../core/root.ts';
 import { enterWork, leaveWork } from '../core/work.ts';
 import { ConnectionLocks, type Running } from './locks/connection-locks.ts';
 import { DatabaseRows } from './locks/rows.ts';
+import { type ObservedStatement, observer, type StatementObserver } from './sampler/observer.ts';
 import { type CachedPlan, PlanCache } from './sql/plan-cache.ts';
 import { StatementSpan } from './statement-span.ts';
 import type { PgClient } from './types.ts';
@@ -74,6 +76,8 @@ class WatchedStatement {
   readonly #span: StatementSpan;
   readonly #running: Running | undefined;
   #isHandedOn = false;
+  #isReplied = false;
+  #seen: ObservedStatement | undefined;
 
   /** @param connection undefined for a statement that neither locks rows nor stands in a transaction. */
   constructor(
@@ -101,9 +105,26 @@ class WatchedStatement {
     this.#isHandedOn = true;
     this.#span.handedOn();
     const running = this.#running;
-    if (running === undefined) return;
-    running.parent = this.#span.parent;
-    running.hasStatementSpan = this.#span.isKnown;
+    if (running !== undefined) {
+      running.parent = this.#span.parent;
+      running.hasStatementSpan = this.#span.isKnown;
+    }
+    if (observer !== undefined && !this.#isReplied && isSampled(this.caller)) this.#observe(observer);
+  }
+
+  #observe(by: StatementObserver): void {
+    try {
+      this.#seen = by.sent({
+        client: this.#client,
+        plan: this.#plan,
+        text: this.#text,
+        parent: this.#span.parent,
+        hasStatementSpan: this.#span.isKnown,
+      });
+      if (this.#running !== undefined) this.#running.seen = this.#seen;
+    } catch {
+      // Ours must never reach the service.
+    }
   }
 
   /** Its reply is here, or an error; the service has not seen it yet. */
@@ -112,12 +133,15 @@ class WatchedStatement {
       const atMs = now();
       const loopWait = loopClock.waitAt(atMs);
       enterWork(this.#root, atMs);
+      this.#isReplied = true;
+      this.#seen?.replied(Math.max(this.#callMs, atMs - loopWait.maxMs));
       if (this.#running !== undefined)
         this.#connection?.locks.replied(this.#running, this.#client, error, result?.rowCount, loopWait.maxMs);
       // Before it was handed on, the reply is an error of the call itself.
       if (this.#isHandedOn && hasLoopTail(loopWait, this.#callMs, atMs))
         emitLoopTail(this.#span.parent, loopWait, this.#callMs, atMs);
-      this.#span.end(this.#client, this.#plan, this.#text, error, atMs);
+      this.#seen?.finish();
+      this.#span.end(this.#client, this.#plan, this.#text, error, atMs, this.#seen?.waitEvents);
     } catch {
       // Ours must never reach the service.
     }
@@ -129,8 +153,7 @@ class WatchedStatement {
     return function (this: unknown, ...all: Parameters<Callback>) {
       statement.replied(all[0], all[1]);
       const { caller } = statement;
-      if (context.active() === caller) return callback.apply(this, all);
-      return context.with(caller, callback, this, ...all);
+      return activeContext() === caller ? callback.apply(this, all) : runIn(caller, callback, this, all);
     };
   }
 }
@@ -139,7 +162,7 @@ class WatchedStatement {
 function begin(client: PgClient, args: unknown[], on: ClientSwitch): WatchedStatement | undefined {
   try {
     const [first, second] = args;
-    const caller = context.active();
+    const caller = activeContext();
     let connection = connections.get(client);
     let plan: CachedPlan | undefined;
     let text: string | undefined;

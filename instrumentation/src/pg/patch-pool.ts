@@ -1,4 +1,4 @@
-import { context } from '@opentelemetry/api';
+import { activeContext, runIn } from '../core/active-context.ts';
 import { wrapMethod } from '../core/patch.ts';
 import { abortWaiters, PoolWait, releaseSlot } from './pool-wait.ts';
 import type { PgClient, PgPool, PoolCallback } from './types.ts';
@@ -77,8 +77,9 @@ function callPool(
 ): unknown {
   const settled = function (this: unknown, ...args: Parameters<PoolCallback>) {
     wait.settle(args[0], args[1]);
-    if (context.active() === wait.caller) return callback.apply(this, args);
-    return context.with(wait.caller, callback, this, ...args);
+    return activeContext() === wait.caller
+      ? callback.apply(this, args)
+      : runIn(wait.caller, callback, this, args);
   };
   const pendingBefore = pool._pendingQueue?.length ?? 0;
   const outer = calling;

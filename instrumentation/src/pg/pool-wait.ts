@@ -1,5 +1,6 @@
-import { type Context, context, trace } from '@opentelemetry/api';
+import { type Context, trace } from '@opentelemetry/api';
 import { type Outcome, PREFIX_CONNECT } from '../conventions.ts';
+import { activeContext } from '../core/active-context.ts';
 import { now } from '../core/clock.ts';
 import { countTime, emitSegment } from '../core/emit.ts';
 import { rootOf } from '../core/root.ts';
@@ -73,7 +74,7 @@ function watchHolds(): void {
 /** One call of `pool.connect`, from the call to the release of the slot. */
 export class PoolWait {
   /** Where the caller's callback continues. */
-  readonly caller: Context = context.active();
+  readonly caller: Context = activeContext();
   readonly #state: PoolState;
   readonly #capacity: number | undefined;
   readonly #inUse: number | undefined;

@@ -1,13 +1,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { EventEmitter } from 'node:events';
 import { type Context, type ContextManager, ROOT_CONTEXT } from '@opentelemetry/api';
+import type { ContextRunner } from '../core/active-context.ts';
 
 /** OpenTelemetry's active context on AsyncLocalStorage; only ever entered for the length of a call. */
-export class AsyncContextManager implements ContextManager {
+export class AsyncContextManager implements ContextManager, ContextRunner {
   readonly #storage = new AsyncLocalStorage<Context>();
 
   active(): Context {
     return this.#storage.getStore() ?? ROOT_CONTEXT;
+  }
+
+  run(context: Context, fn: (...args: never[]) => unknown, self: unknown, args: unknown[]): unknown {
+    return this.#storage.run(context, Reflect.apply, fn, self, args);
   }
 
   with<A extends unknown[], F extends (...args: A) => ReturnType<F>>(

@@ -1,5 +1,6 @@
 import { context, propagation, trace } from '@opentelemetry/api';
 import { registerInstrumentations } from '@opentelemetry/instrumentation';
+import { setContextRunner } from '../core/active-context.ts';
 import { flushRecorded } from '../core/shutdown.ts';
 import { warnOnce } from '../core/warn.ts';
 import { FileSpanProcessor } from '../export/file-processor.ts';
@@ -70,7 +71,8 @@ export function startStandalone(own: WaitfallInstrumentation): boolean {
     return false;
   }
   const provider = new StandaloneProvider(resourceFromEnv(), sampler, destinations);
-  context.setGlobalContextManager(new AsyncContextManager());
+  const manager = new AsyncContextManager();
+  if (context.setGlobalContextManager(manager)) setContextRunner(manager);
   propagation.setGlobalPropagator(new W3cPropagator());
   trace.setGlobalTracerProvider(provider);
   registerInstrumentations({ tracerProvider: provider, instrumentations: [own, ...outbound()] });
