@@ -76,6 +76,12 @@ export const ATTR_GC_KIND = 'v8js.gc.type';
 /** Attribute on a `work` span: the functions that used the most CPU time in it, widest first, with their shares. */
 export const ATTR_CPU_FUNCTIONS = 'waitfall.cpu.functions';
 
+/**
+ * Attribute on a statement and on its lock waits: what the server process was seen doing, most often first, with
+ * the number of looks (`Lock:transactionid 12`). Only where the lock sampler runs.
+ */
+export const ATTR_DB_WAIT_EVENTS = 'waitfall.db.wait_events';
+
 /** Attribute on a link that says what the link means; the only value so far is {@link LINK_BLOCKED_BY}. */
 export const ATTR_LINK = 'waitfall.link';
 /** Link from a `lock_wait` span to the span that held the lock. */

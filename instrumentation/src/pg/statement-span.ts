@@ -1,4 +1,5 @@
-import { type Context, SpanKind, trace } from '@opentelemetry/api';
+import { type Attributes, type Context, SpanKind, trace } from '@opentelemetry/api';
+import { ATTR_DB_WAIT_EVENTS } from '../conventions.ts';
 import { type ReservedSpan, reserveSpan } from '../core/emit.ts';
 import { Fragment } from '../core/fragment.ts';
 import { takeQuerySpan } from '../core/started-span.ts';
@@ -40,13 +41,20 @@ export class StatementSpan {
   }
 
   /** Writes our span, where it is ours to write. */
-  end(client: PgClient, plan: CachedPlan, text: string | undefined, error: unknown, endMs: number): void {
+  end(
+    client: PgClient,
+    plan: CachedPlan,
+    text: string | undefined,
+    error: unknown,
+    endMs: number,
+    waitEvents: readonly string[] | undefined,
+  ): void {
     if (this.#own === undefined) return;
     const { name, fixed } = describe(client, plan, text);
     const failed = error !== undefined && error !== null;
-    const rest = failed
-      ? { 'error.type': String((error as { code?: unknown }).code ?? (error as Error).name) }
-      : undefined;
+    let rest: Attributes | undefined;
+    if (failed) rest = { 'error.type': String((error as { code?: unknown }).code ?? (error as Error).name) };
+    if (waitEvents !== undefined) rest = { ...rest, [ATTR_DB_WAIT_EVENTS]: [...waitEvents] };
     this.#own.endFixed(name, SpanKind.CLIENT, endMs, fixed, rest, failed);
   }
 

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { after, before, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { namePool } from '@waitfall/instrumentation';
-import type IORedis from 'ioredis';
+import type { Redis as RedisClient } from 'ioredis';
 import { freePort } from '../../../sample-app/src/postgres/free-port.ts';
 import { type Recording, request, startRecording } from '../support/recording.ts';
 import { assertMeasured, attribute, none, one } from './measured.ts';
@@ -12,7 +12,7 @@ import { missing, startRedis, type TestServer } from './servers.ts';
 const skip = missing('redis-server');
 let recording: Recording;
 let server: TestServer;
-let Redis: typeof IORedis;
+let Redis: typeof RedisClient;
 
 before(async () => {
   if (skip) return;
@@ -27,7 +27,7 @@ after(async () => {
 beforeEach(() => recording?.clear());
 
 /** A connection that is ready and has learned what a command costs alone. */
-async function ready(name: string): Promise<IORedis> {
+async function ready(name: string): Promise<RedisClient> {
   const redis = new Redis(server.port, '127.0.0.1');
   namePool(redis, name);
   for (let times = 0; times < 20; times++) await redis.ping();

@@ -97,7 +97,7 @@ test('a lazy thenable that a task returns is followed once', async () => {
     // biome-ignore lint/suspicious/noThenProperty: query builders are thenables that run when they are awaited
     return { then: (resolve: (value: number) => void) => resolve(++started) };
   };
-  assert.equal(await wrapLimit(pLimit(1), 'lazy')(lazy), 1);
+  assert.equal(await wrapLimit(pLimit(1), 'lazy')(lazy as never), 1);
   assert.equal(await wrapQueue(new PQueue({ concurrency: 1 }), 'lazy').add(lazy as never), 1);
 });
 

@@ -24,8 +24,11 @@ after(async () => {
 });
 beforeEach(() => recording.clear());
 
+/** An option the library's types do not name. */
+const ONE_AHEAD = { max_pipeline: 1 };
+
 const open = (options: object = {}) =>
-  postgres(database.url, { max: 2, fetch_types: false, max_pipeline: 1, ...options });
+  postgres(database.url, { max: 2, fetch_types: false, ...ONE_AHEAD, ...options });
 
 test('postgres: queries wait for connections as long as the caller sees', async () => {
   const sql = open({ connection: { application_name: 'shop' } });

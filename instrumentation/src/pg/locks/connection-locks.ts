@@ -2,6 +2,7 @@ import type { Context } from '@opentelemetry/api';
 import type { Outcome } from '../../conventions.ts';
 import { now } from '../../core/clock.ts';
 import { onShutdown } from '../../core/shutdown.ts';
+import type { ObservedStatement } from '../sampler/observer.ts';
 import { isExclusive, type TransactionOp } from '../sql/plan.ts';
 import { type CachedPlan, learnUncontended } from '../sql/plan-cache.ts';
 import type { PgClient } from '../types.ts';
@@ -38,6 +39,8 @@ export interface Running {
   parent: Context;
   hasStatementSpan: boolean;
   readonly claims: readonly Claim[];
+  /** What the sampler sees of it, where one runs. */
+  seen?: ObservedStatement;
 }
 
 interface OpenHold {
@@ -225,7 +228,9 @@ export class ConnectionLocks implements LockOwner {
     const { row, lock } = claim;
     const autocommit = !this.#inTransaction;
     const inTheWay = lock.onConflict === 'block' ? holdsInTheWay(row, lock.mode, this, reply.sentMs) : [];
-    if (inTheWay.length === 0 && lock.onConflict === 'block')
+    const { seen } = running;
+    if (inTheWay.length > 0) seen?.explain();
+    if (inTheWay.length === 0 && lock.onConflict === 'block' && seen?.sawWait !== true)
       learnUncontended(running.plan, reply.answeredMs - reply.sentMs);
     const attempt: Attempt = {
       ...reply,
@@ -251,7 +256,11 @@ export class ConnectionLocks implements LockOwner {
       };
       this.#checkContradiction(hold);
       row.holds.push(hold);
-      this.#held.push({ hold, claim, attempt });
+      this.#held.push({
+        hold,
+        claim,
+        attempt: seen === undefined ? attempt : { ...attempt, seen: seen.take(lock.relation) },
+      });
       open.add(this);
       const severalRows = !row.identifies && detail.countsRows !== null && (detail.countsRows ?? 1) > 1;
       if (severalRows) this.#several.add(hold);
@@ -341,7 +350,7 @@ export class ConnectionLocks implements LockOwner {
     entry.attempt = undefined;
     this.#whenDecided(attempt, () => {
       if (hold.contradicted) return;
-      const wait = inferWait(attempt);
+      const wait = inferWait(attempt) ?? attempt.seen ?? null;
       const isOneRow = isExclusive(hold.mode) && !this.#several.has(hold);
       if (wait === null && !isOneRow) return;
       const countsAsHold = isOneRow && !hold.autocommit;

@@ -16,6 +16,7 @@ import {
 } from '../../conventions.ts';
 import { durationNs } from '../../core/clock.ts';
 import { countTime, emitSegment, isSampled } from '../../core/emit.ts';
+import { observer } from '../sampler/observer.ts';
 import type { InferredWait } from './infer-wait.ts';
 import type { LockHold, Row } from './row.ts';
 import type { DatabaseRows } from './rows.ts';
@@ -63,7 +64,9 @@ export function emitLock(record: LockRecord): void {
       attributes[ATTR_BLOCKER_STATE] = record.blocker.state;
       attributes[ATTR_BLOCKER_AGE_NS] = durationNs(0, record.blocker.ageMs);
     }
-    links = linksTo(wait.blockers, parent, record.hasStatementSpan);
+    links = wait.evidence?.links ?? linksTo(wait.blockers, parent, record.hasStatementSpan);
+    Object.assign(attributes, wait.evidence?.attributes);
+    observer?.recorded(parent, wait);
   }
   emitSegment({
     segment: 'lock_wait',

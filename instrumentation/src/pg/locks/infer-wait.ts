@@ -1,3 +1,4 @@
+import type { Attributes, Link } from '@opentelemetry/api';
 import { conflicts, type LockMode } from '../sql/plan.ts';
 import type { LockHold, LockOwner, Row } from './row.ts';
 
@@ -18,6 +19,8 @@ export interface Attempt {
   readonly result: 'granted' | 'refused' | 'nothing';
   /** Holds of others that were not released when it was sent and conflict with it, by grant. */
   readonly inTheWay: readonly LockHold[];
+  /** The wait somebody saw who asked the server; only where no hold of this process was in the way. */
+  readonly seen?: InferredWait | null;
 }
 
 /** An inferred wait: the interval, its bounds, and who held the row. */
@@ -30,6 +33,8 @@ export interface InferredWait {
   readonly estimated: boolean;
   /** Holders of this process during the wait, the last one first. */
   readonly blockers: readonly LockHold[];
+  /** What is known of holders outside this process. */
+  readonly evidence?: { readonly attributes: Attributes; readonly links: Link[] };
 }
 
 /** A reply this much later than the last release of ours means another holder came between. */

@@ -1,0 +1,172 @@
+import { type Attributes, type Context, trace } from '@opentelemetry/api';
+import {
+  ATTR_DB_WAIT_EVENTS,
+  ATTR_ESTIMATE_MAX_NS,
+  ATTR_ESTIMATE_MIN_NS,
+  ATTR_ESTIMATED,
+  PREFIX_LOCK,
+} from '../../conventions.ts';
+import { durationNs } from '../../core/clock.ts';
+import { countTime, emitSegment } from '../../core/emit.ts';
+import type { InferredWait } from '../locks/infer-wait.ts';
+import { lockCapacity, lockResource, waitEventOf } from './activity.ts';
+import { type Holder, Holders } from './holders.ts';
+import type { ActivityRow } from './lock-query.ts';
+import type { ObservedStatement } from './observer.ts';
+import { type EstimatedWait, estimateWait, type SeenWait } from './seen-wait.ts';
+
+/** What a statement is, as far as its waits need it. */
+export interface Subject {
+  readonly parent: Context;
+  /** What its text locks first. */
+  readonly relation: string | undefined;
+  /** Running median of its time when nobody is in its way; 0 where that is not known. */
+  readonly uncontendedMs: number;
+}
+
+interface Episode {
+  readonly seen: SeenWait;
+  readonly holders: Holders;
+  readonly resource: string;
+  readonly capacity: number | undefined;
+  readonly queueDepth: number;
+}
+
+/** Who takes part in one comparison of both records of a wait. */
+export type OnExplained = (parent: Context, wait: EstimatedWait) => void;
+
+/** One running statement, and what polls saw of it. */
+export class SampledStatement implements ObservedStatement {
+  readonly subject: Subject;
+  /** When the server got it; statements queue in their client. */
+  sentMs: number | undefined;
+  /** Its server process, and the reply that ends it, where it is not one of this process. */
+  readonly #events = new Map<string, number>();
+  readonly #episodes: Episode[] = [];
+  readonly #onExplained: OnExplained | undefined;
+  #lastLookMs: number | undefined;
+  #answeredMs = 0;
+  #done = false;
+
+  constructor(subject: Subject, onExplained?: OnExplained) {
+    this.subject = subject;
+    this.#onExplained = onExplained;
+  }
+
+  get sawWait(): boolean {
+    return this.#episodes.length > 0;
+  }
+
+  get waitEvents(): readonly string[] | undefined {
+    if (this.#events.size === 0) return undefined;
+    return [...this.#events].sort((a, b) => b[1] - a[1]).map(([name, count]) => `${name} ${count}`);
+  }
+
+  /** A poll saw the statement working, or waiting for anything but a lock. */
+  seenBusy(row: ActivityRow, atMs: number): void {
+    this.#note(row, atMs);
+    const seen = this.#episodes.at(-1)?.seen;
+    if (seen !== undefined) seen.overMs ??= atMs;
+  }
+
+  /** A poll saw the statement waiting for a lock. @param waitStartMs since when, says the server. */
+  seenWaiting(
+    row: ActivityRow,
+    atMs: number,
+    waitStartMs: number | undefined,
+    roots: readonly number[],
+    describe: (pid: number) => Holder,
+  ): void {
+    const notYetMs = this.#lastLookMs;
+    this.#note(row, atMs);
+    let episode = this.#episodes.at(-1);
+    if (episode === undefined || episode.seen.overMs !== undefined) {
+      episode = {
+        seen: { notYetMs, waitStartMs, firstSeenMs: atMs, lastSeenMs: atMs, overMs: undefined },
+        holders: new Holders(),
+        resource: lockResource(row, this.subject.relation),
+        capacity: lockCapacity(row),
+        // Those it waits for are its holders and whoever stands before it.
+        queueDepth: Math.max(0, (row.blockers?.length ?? 1) - 1),
+      };
+      this.#episodes.push(episode);
+    }
+    episode.seen.lastSeenMs = atMs;
+    for (const pid of roots) episode.holders.note(pid, describe);
+  }
+
+  explain(): void {
+    const episode = this.#episodes.at(-1);
+    if (episode !== undefined) this.#onExplained?.(this.subject.parent, this.#estimate(episode));
+    this.#episodes.length = 0;
+  }
+
+  take(relation: string): InferredWait | null {
+    const at = this.#episodes.findIndex(({ resource }) => resource === relation);
+    if (at < 0) return null;
+    const [episode] = this.#episodes.splice(at, 1);
+    const wait = this.#estimate(episode);
+    return { ...wait, estimated: true, blockers: [], evidence: this.#evidence(episode) };
+  }
+
+  replied(answeredMs: number): void {
+    this.#answeredMs = answeredMs;
+    const last = this.#episodes.at(-1)?.seen;
+    // What was seen after the reply is the next statement's.
+    if (last !== undefined) last.lastSeenMs = Math.min(last.lastSeenMs, answeredMs);
+  }
+
+  finish(): void {
+    if (this.#done) return;
+    this.#done = true;
+    for (const episode of this.#episodes) this.#emit(episode);
+    this.#episodes.length = 0;
+  }
+
+  #note(row: ActivityRow, atMs: number): void {
+    this.#lastLookMs = atMs;
+    const event = waitEventOf(row);
+    this.#events.set(event, (this.#events.get(event) ?? 0) + 1);
+    const span = trace.getSpan(this.subject.parent);
+    // A span of the official instrumentation ends before or after us: it gets each new state at once.
+    if (span?.isRecording()) span.setAttribute(ATTR_DB_WAIT_EVENTS, [...(this.waitEvents ?? [])]);
+  }
+
+  #estimate({ seen }: Episode): EstimatedWait {
+    const sentMs = this.sentMs ?? seen.firstSeenMs;
+    return estimateWait(seen, sentMs, this.#answeredMs, this.subject.uncontendedMs);
+  }
+
+  #evidence(episode: Episode): { attributes: Attributes; links: ReturnType<Holders['linksFrom']> } {
+    const traceId = trace.getSpanContext(this.subject.parent)?.traceId;
+    return {
+      attributes: { ...episode.holders.attributes, [ATTR_DB_WAIT_EVENTS]: [...(this.waitEvents ?? [])] },
+      links: episode.holders.linksFrom(traceId),
+    };
+  }
+
+  #emit(episode: Episode): void {
+    const { startMs, endMs, minMs, maxMs } = this.#estimate(episode);
+    const { attributes, links } = this.#evidence(episode);
+    const { parent } = this.subject;
+    countTime(parent, 'lock_wait', startMs, endMs);
+    emitSegment({
+      segment: 'lock_wait',
+      resource: `${PREFIX_LOCK}${episode.resource}`,
+      parent,
+      startMs,
+      endMs,
+      outcome: 'acquired',
+      capacity: episode.capacity,
+      inUse: episode.capacity,
+      queueDepth: episode.queueDepth,
+      attributes: {
+        ...attributes,
+        [ATTR_ESTIMATED]: true,
+        [ATTR_ESTIMATE_MIN_NS]: durationNs(0, minMs),
+        [ATTR_ESTIMATE_MAX_NS]: durationNs(0, maxMs),
+      },
+      links,
+    });
+  }
+}

@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { after, before, beforeEach, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type Postgres from 'postgres';
+import { lockSamplerReport, stopLockSampler } from '../../../instrumentation/src/pg/sampler/start.ts';
+import { type Database, openDatabase } from '../../../sample-app/src/postgres/database.ts';
+import { type Recorded, type Recording, request, startRecording } from '../support/recording.ts';
+
+let recording: Recording;
+let database: Database;
+let pg: typeof import('pg');
+/** Another client library stands for another process: nothing of what it does is recorded. */
+let others: Postgres.Sql;
+
+before(async () => {
+  process.env['WAITFALL_PG_LOCKS'] = 'true';
+  process.env['WAITFALL_ADAPTERS'] = 'false';
+  recording = startRecording({ official: false });
+  const require = createRequire(import.meta.url);
+  pg = require('pg');
+  database = await openDatabase();
+  others = require('postgres')(database.url, { max: 8, fetch_types: false, onnotice: () => {} });
+  await others`CREATE TABLE item (id int PRIMARY KEY, stock int)`;
+  await others`INSERT INTO item SELECT n, 100 FROM generate_series(1, 10) AS n`;
+  await others`CREATE TABLE audit (item int, at timestamptz)`;
+  await others.unsafe(`
+    CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN UPDATE item SET stock = stock WHERE id = 9; RETURN NEW; END $$;
+    CREATE TRIGGER note AFTER INSERT ON audit FOR EACH ROW EXECUTE FUNCTION note()`);
+  await warmUp();
+});
+after(async () => {
+  stopLockSampler();
+  await others?.end();
+  await database?.close();
+  await recording?.stop();
+});
+beforeEach(() => recording.clear());
+
+/** The sampler opens its connection when it is needed first. */
+async function warmUp(): Promise<void> {
+  await withClient(async (client) => {
+    const deadlineMs = performance.now() + 5_000;
+    while ((lockSamplerReport()?.databases[0]?.polls ?? 0) === 0 && performance.now() < deadlineMs)
+      await request(() => client.query('SELECT pg_sleep(0.05)'));
+  });
+}
+
+type Client = InstanceType<typeof pg.Client>;
+
+async function withClient<T>(run: (client: Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  try {
+    return await run(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Somebody else takes locks, holds them for a time, and lets go. @returns when it has them. */
+async function heldByOthers(statement: string, heldMs: number): Promise<{ ended: Promise<unknown> }> {
+  let taken = () => {};
+  const has = new Promise<void>((resolve) => {
+    taken = resolve;
+  });
+  const ended = others.begin(async (tx) => {
+    await tx.unsafe(statement);
+    taken();
+    await sleep(heldMs);
+  });
+  await has;
+  return { ended };
+}
+
+function lockWait(traceId: string): Recorded {
+  const found = recording
+    .segment('lock_wait')
+    .filter((span) => span.traceId === traceId && span.lengthMs > 0);
+  assert.equal(found.length, 1, `${found.length} waits: ${found.map((span) => span.name)}`);
+  return found[0];
+}
+
+/**
+ * Runs a statement into a lock of somebody else's that is held 200 ms more, and compares what is recorded with
+ * how long the statement took: nothing else holds it up.
+ */
+async function assertSeen(holds: string, waits: string, resource: string): Promise<Recorded> {
+  return withClient(async (client) => {
+    const { ended } = await heldByOthers(holds, 200);
+    let tookMs = 0;
+    const { traceId } = await request(async () => {
+      const startedMs = performance.now();
+      await client.query(waits);
+      tookMs = performance.now() - startedMs;
+    });
+    await ended;
+    await client.query('SELECT pg_advisory_unlock_all()');
+    const wait = lockWait(traceId);
+    assert.equal(wait.attributes['waitfall.resource'], resource);
+    assert.equal(wait.attributes['waitfall.outcome'], 'acquired');
+    assert.equal(wait.attributes['waitfall.estimated'], true);
+    assert.ok(wait.lengthMs <= tookMs + 5, `${wait.lengthMs} ms recorded, the statement took ${tookMs} ms`);
+    assert.ok(wait.lengthMs >= tookMs - 100, `${wait.lengthMs} ms recorded of ${tookMs} ms`);
+    const [minMs, maxMs] = ['min', 'max'].map(
+      (end) => (wait.attributes[`waitfall.estimate.${end}_ns`] as number) / 1e6,
+    );
+    assert.ok(minMs <= wait.lengthMs + 0.001 && maxMs >= wait.lengthMs - 0.001, `${minMs} to ${maxMs} ms`);
+    assert.ok(maxMs >= tookMs - 100, `at most ${maxMs} ms of ${tookMs} ms`);
+    return wait;
+  });
+}
+
+test('a row that another process holds', async () => {
+  const wait = await assertSeen(
+    'UPDATE item SET stock = stock - 1 WHERE id = 1',
+    'UPDATE item SET stock = stock - 1 WHERE id = 1',
+    'lock:item',
+  );
+  assert.equal(wait.attributes['waitfall.blocker.statement'], 'UPDATE item');
+  assert.equal(wait.attributes['waitfall.blocker.state'], 'idle in transaction');
+  assert.match(String(wait.attributes['waitfall.db.wait_events']), /Lock:(transactionid|tuple) \d+/);
+});
+
+test('a row that a trigger wants: no text says so', async () => {
+  await assertSeen(
+    'UPDATE item SET stock = 1 WHERE id = 9',
+    'INSERT INTO audit VALUES (1, now())',
+    'lock:item',
+  );
+});
+
+test('an advisory lock, and a table lock', async () => {
+  const advisory = await assertSeen(
+    'SELECT pg_advisory_xact_lock(7)',
+    'SELECT pg_advisory_lock(7)',
+    'lock:advisory',
+  );
+  assert.equal(advisory.attributes['waitfall.resource.capacity'], 1);
+  await assertSeen('LOCK TABLE item IN ACCESS EXCLUSIVE MODE', 'SELECT count(*) FROM item', 'lock:item');
+});
+
+test('the wait for a row and its hold are one span', async () => {
+  await withClient(async (client) => {
+    const { ended } = await heldByOthers('UPDATE item SET stock = 5 WHERE id = 2', 150);
+    const { traceId } = await request(async () => {
+      await client.query('BEGIN');
+      await client.query('UPDATE item SET stock = 6 WHERE id = 2');
+      await sleep(60);
+      await client.query('COMMIT');
+    });
+    await ended;
+    const spans = recording.segment('lock_wait').filter((span) => span.traceId === traceId);
+    assert.equal(spans.length, 1);
+    assert.ok(spans[0].lengthMs >= 50, `${spans[0].lengthMs} ms`);
+    const heldMs = (spans[0].attributes['waitfall.hold.duration_ns'] as number) / 1e6;
+    assert.ok(heldMs >= 55 && heldMs < 300, `${heldMs} ms`);
+    assert.notEqual(spans[0].attributes['waitfall.lock.key'], undefined);
+  });
+});
+
+test('the holder at the root of a chain is named, and its trace where its comment says it', async () => {
+  const traceparent = `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`;
+  const { ended } = await heldByOthers(
+    `UPDATE item SET stock = 1 WHERE id = 3 /*traceparent='${traceparent}'*/`,
+    250,
+  );
+  // The second in line waits for the holder; ours stands behind it.
+  const second = others.begin((tx) => tx`UPDATE item SET stock = 2 WHERE id = 3`);
+  await sleep(40);
+  const { traceId } = await request(() =>
+    withClient((client) => client.query('UPDATE item SET stock = 3 WHERE id = 3')),
+  );
+  await Promise.all([ended, second]);
+  const wait = lockWait(traceId);
+  assert.equal(wait.attributes['waitfall.blocker.statement'], 'UPDATE item');
+  assert.equal(wait.links.length, 1);
+  assert.equal(wait.links[0].traceId, 'ab'.repeat(16));
+  assert.equal(wait.links[0].spanId, 'cd'.repeat(8));
+  assert.equal(wait.links[0].attributes['waitfall.link'], 'blocked_by');
+  assert.ok((wait.links[0].attributes['waitfall.link.samples'] as number) >= 2);
+});
+
+test('a holder of this process is linked by its process id, also when it only reads', async () => {
+  await withClient(async (holder) => {
+    await withClient(async (waiter) => {
+      let released: Promise<unknown> = Promise.resolve();
+      const first = await request(async () => {
+        await holder.query('SELECT pg_advisory_lock(8)');
+      });
+      released = sleep(150).then(() => holder.query('SELECT pg_advisory_unlock(8)'));
+      const second = await request(() => waiter.query('SELECT pg_advisory_lock(8)'));
+      await released;
+      const wait = lockWait(second.traceId);
+      assert.deepEqual(
+        wait.links.map((link) => link.traceId),
+        [first.traceId],
+      );
+      assert.equal(wait.attributes['waitfall.blocker.state'], 'idle');
+    });
+  });
+});
+
+test('what is recorded without asking stays as it is, and both are compared', async () => {
+  const before = lockSamplerReport()?.comparison.both ?? 0;
+  const contend = (client: Client, heldMs: number) =>
+    request(async () => {
+      await client.query('BEGIN');
+      await client.query('UPDATE item SET stock = stock - 1 WHERE id = 4');
+      await sleep(heldMs);
+      await client.query('COMMIT');
+    });
+  const [, second] = await withClient((one) =>
+    withClient((two) => Promise.all([contend(one, 200), sleep(20).then(() => contend(two, 1))])),
+  );
+  const wait = lockWait(second.traceId);
+  assert.equal(wait.attributes['waitfall.db.wait_events'], undefined);
+  const { comparison } = lockSamplerReport() ?? assert.fail('no sampler');
+  assert.equal(comparison.both, before + 1);
+  const difference = comparison.differenceMs(0.5);
+  assert.ok(difference !== null && Math.abs(difference) < 100, `${difference} ms`);
+});
+
+test('a statement that waits for nothing is no wait; what it did is on its span', async () => {
+  const { traceId } = await request(() => withClient((client) => client.query('SELECT pg_sleep(0.2)')));
+  assert.deepEqual(
+    recording.segment('lock_wait').filter((span) => span.traceId === traceId),
+    [],
+  );
+  const statement = recording
+    .spans()
+    .find((span) => span.traceId === traceId && /pg.query:SELECT/.test(span.name));
+  assert.match(String(statement?.attributes['waitfall.db.wait_events']), /Timeout:PgSleep \d+/);
+});
+
+test('the sampler asks nothing while no statement is older than the gate', async () => {
+  await withClient(async (client) => {
+    await sleep(60);
+    const polls = lockSamplerReport()?.databases[0].polls;
+    for (let times = 0; times < 50; times++) await client.query('SELECT 1');
+    await sleep(150);
+    assert.equal(lockSamplerReport()?.databases[0].polls, polls);
+  });
+});
+
+test('its own statements are in no trace, and it leaves no listener on the clients of the service', async () => {
+  await withClient(async (client) => {
+    const listeners = client.eventNames().length;
+    const { traceId } = await request(() => client.query('SELECT pg_sleep(0.05)'));
+    assert.equal(client.eventNames().length, listeners);
+    const texts = recording.spans().map((span) => String(span.attributes['db.query.text'] ?? ''));
+    assert.deepEqual(
+      texts.filter((text) => text.includes('pg_locks')),
+      [],
+    );
+    assert.ok(recording.spans().some((span) => span.traceId === traceId));
+  });
+});
