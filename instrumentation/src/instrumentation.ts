@@ -20,6 +20,7 @@ import { disableParts, enableParts, partDefinitions, provideMetrics } from './pa
 import { type ClientSwitch, patchClient } from './pg/patch-client.ts';
 import { type PoolSwitch, patchPool } from './pg/patch-pool.ts';
 import { setHoldWarnMs } from './pg/pool-wait.ts';
+import { switchLockSampler } from './pg/sampler/switch.ts';
 import { type Settings, settingsOf, type WaitfallConfig } from './settings.ts';
 
 const PG_VERSIONS: VersionRange = { from: [8, 0, 3], below: 9 };
@@ -64,6 +65,7 @@ export class WaitfallInstrumentation extends InstrumentationBase<WaitfallConfig>
     active.pool = false;
     active.statements = false;
     active.adapters = false;
+    switchLockSampler(undefined);
     disableParts();
   }
 
@@ -116,6 +118,7 @@ function apply(settings: Settings): void {
   active.rowLocks = settings.rowLocks;
   active.lockSalt = settings.lockSalt;
   active.adapters = settings.adapters;
+  switchLockSampler(settings.statements ? settings.locks : undefined);
   trustQueueHeader(settings.queueHeader);
   setMinWaitMs(settings.minWaitMs);
   setHoldWarnMs(settings.holdWarnMs);

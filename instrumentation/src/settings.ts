@@ -1,5 +1,6 @@
 import type { InstrumentationConfig } from '@opentelemetry/instrumentation';
 import { type PartSettings, type PartsConfig, partSettingsOf } from './part-settings.ts';
+import type { SamplerSettings } from './pg/sampler/database-sampler.ts';
 
 /** What can be configured, by the constructor or by `WAITFALL_*` variables; the constructor wins. */
 export interface WaitfallConfig extends InstrumentationConfig, PartsConfig {
@@ -15,6 +16,18 @@ export interface WaitfallConfig extends InstrumentationConfig, PartsConfig {
      * default: database host and name.
      */
     lockSalt?: string;
+    /**
+     * Ask the server, on a connection of our own, what statements that run long wait for. `true`: every process
+     * for its own; `leader`: one process of a database for all that say in a comment which span they belong to.
+     * `WAITFALL_PG_LOCKS`, default false.
+     */
+    locks?: boolean | 'leader';
+    /** Statements younger than this are not asked about, ms. `WAITFALL_PG_LOCKS_GATE_MS`, default 10. */
+    locksGateMs?: number;
+    /** Time between two questions, ms. `WAITFALL_PG_LOCKS_INTERVAL_MS`, default 25. */
+    locksIntervalMs?: number;
+    /** Way to the server past a pooler. `WAITFALL_PG_LOCKS_URL`, default: as the application's. */
+    locksUrl?: string;
   };
   /**
    * Waits and holds of other pools and clients: tarn (knex), sequelize-pool, generic-pool, postgres, mysql2,
@@ -44,6 +57,8 @@ export interface Settings extends PartSettings {
   statements: boolean;
   rowLocks: boolean;
   lockSalt: string | undefined;
+  /** Undefined: nobody asks. */
+  locks: SamplerSettings | undefined;
   adapters: boolean;
   queueHeader: boolean;
   holdWarnMs: number;
@@ -58,10 +73,23 @@ export function settingsOf(config: WaitfallConfig, env: NodeJS.ProcessEnv = proc
     statements: config.pg?.statements ?? flag(env, 'WAITFALL_PG_STATEMENTS', true),
     rowLocks: config.pg?.rowLocks ?? flag(env, 'WAITFALL_PG_ROW_LOCKS', true),
     lockSalt: config.pg?.lockSalt ?? (env['WAITFALL_LOCK_SALT'] || undefined),
+    locks: samplerOf(config, env),
     adapters: config.adapters ?? flag(env, 'WAITFALL_ADAPTERS', true),
     queueHeader: config.http?.queueHeader ?? flag(env, 'WAITFALL_QUEUE_HEADER', false),
     holdWarnMs: config.holdWarnMs ?? number(env, 'WAITFALL_HOLD_WARN_MS', 60_000),
     minWaitMs: config.minWaitMs ?? number(env, 'WAITFALL_MIN_WAIT_MS', 0.2),
+  };
+}
+
+function samplerOf(config: WaitfallConfig, env: NodeJS.ProcessEnv): SamplerSettings | undefined {
+  const leads = env['WAITFALL_PG_LOCKS']?.trim().toLowerCase() === 'leader' ? 'leader' : undefined;
+  const locks = config.pg?.locks ?? leads ?? flag(env, 'WAITFALL_PG_LOCKS', false);
+  if (locks === false) return undefined;
+  return {
+    mode: locks === 'leader' ? 'leader' : 'each',
+    gateMs: config.pg?.locksGateMs ?? number(env, 'WAITFALL_PG_LOCKS_GATE_MS', 10),
+    intervalMs: config.pg?.locksIntervalMs ?? number(env, 'WAITFALL_PG_LOCKS_INTERVAL_MS', 25),
+    url: config.pg?.locksUrl ?? (env['WAITFALL_PG_LOCKS_URL'] || undefined),
   };
 }
 
