@@ -1,5 +1,4 @@
-import type { Context } from '@opentelemetry/api';
-import { activeContext, runIn } from '../core/active-context.ts';
+import { type Context, context } from '@opentelemetry/api';
 import { now } from '../core/clock.ts';
 import { isSampled } from '../core/emit.ts';
 import { loopClock } from '../core/loop-clock.ts';
@@ -153,7 +152,8 @@ class WatchedStatement {
     return function (this: unknown, ...all: Parameters<Callback>) {
       statement.replied(all[0], all[1]);
       const { caller } = statement;
-      return activeContext() === caller ? callback.apply(this, all) : runIn(caller, callback, this, all);
+      if (context.active() === caller) return callback.apply(this, all);
+      return context.with(caller, callback, this, ...all);
     };
   }
 }
@@ -162,7 +162,7 @@ class WatchedStatement {
 function begin(client: PgClient, args: unknown[], on: ClientSwitch): WatchedStatement | undefined {
   try {
     const [first, second] = args;
-    const caller = activeContext();
+    const caller = context.active();
     let connection = connections.get(client);
     let plan: CachedPlan | undefined;
     let text: string | undefined;
