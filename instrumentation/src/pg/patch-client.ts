@@ -1,4 +1,5 @@
-import { type Context, context } from '@opentelemetry/api';
+import type { Context } from '@opentelemetry/api';
+import { activeContext, runIn } from '../core/active-context.ts';
 import { now } from '../core/clock.ts';
 import { isSampled } from '../core/emit.ts';
 import { loopClock } from '../core/loop-clock.ts';
@@ -152,8 +153,7 @@ class WatchedStatement {
     return function (this: unknown, ...all: Parameters<Callback>) {
       statement.replied(all[0], all[1]);
       const { caller } = statement;
-      if (context.active() === caller) return callback.apply(this, all);
-      return context.with(caller, callback, this, ...all);
+      return activeContext() === caller ? callback.apply(this, all) : runIn(caller, callback, this, all);
     };
   }
 }
@@ -162,7 +162,7 @@ class WatchedStatement {
 function begin(client: PgClient, args: unknown[], on: ClientSwitch): WatchedStatement | undefined {
   try {
     const [first, second] = args;
-    const caller = context.active();
+    const caller = activeContext();
     let connection = connections.get(client);
     let plan: CachedPlan | undefined;
     let text: string | undefined;
