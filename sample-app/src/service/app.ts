@@ -2,6 +2,7 @@ import { admission } from '@waitfall/instrumentation';
 import express, { type Express, type Request, type Response } from 'express';
 import type pg from 'pg';
 import { Eligibility } from './eligibility.ts';
+import { forcedWork } from './forced.ts';
 import { CAMPAIGNS } from './schema.ts';
 import { signUp } from './sign-up.ts';
 import { type OutboxState, ServiceStats } from './stats.ts';
@@ -17,6 +18,7 @@ export function createApp(
   app.disable('x-powered-by');
   const limiter = admission({ maxConcurrent: config.slots, maxQueue: config.queue });
   const eligibility = new Eligibility(config.rulesKiB, config.cacheRules);
+  const forced = config.forced && forcedWork(config.forced);
   const stats = new ServiceStats(() => limiter.stats(), pool, eligibility, outbox);
 
   app.get('/health', (_request, response) => {
@@ -36,6 +38,7 @@ export function createApp(
       response.status(403).json({ error: 'NOT_ELIGIBLE' });
       return;
     }
+    if (forced !== undefined) await (await forced)();
     const client = await pool.connect();
     let broken: Error | undefined;
     try {

@@ -32,6 +32,7 @@ const pool = new pg.Pool({
   max: config.poolMax,
   min: config.poolMax,
   idleTimeoutMillis: 0,
+  maxUses: config.forced?.connectionUses ?? Number.POSITIVE_INFINITY,
 });
 const connectionLost = (error: Error) => console.error(`database connection lost: ${error.message}`);
 // A lost connection is replaced at the next request; without listeners it would end the process, idle or in use.

@@ -36,6 +36,7 @@ export async function signUp(
   campaign: number,
   userId: number,
 ): Promise<SignUpResult> {
+  await sleepOn(client, config.forced?.statementMs);
   await client.query('BEGIN');
   try {
     const result =
@@ -68,6 +69,7 @@ async function takeThenWrite(
     const id = taken.rows[0]?.id;
     if (id === undefined) continue;
     if (config.audit === 'transaction') await writeAudit(client, config, id, userId);
+    await sleepOn(client, config.forced?.lockedMs);
     return { kind: 'registered', id };
   }
   return { kind: 'sold-out' };
@@ -96,6 +98,11 @@ async function writeThenTake(
 /** The rows of the campaign's stock, each user starting at another one, so that the rows empty evenly. */
 function* stockRows(campaign: number, userId: number, count: number): Generator<number> {
   for (let offset = 0; offset < count; offset++) yield stockRowId(campaign, (userId + offset) % count);
+}
+
+/** A statement that takes a given time and no CPU; none where no time is given. */
+async function sleepOn(client: pg.ClientBase, ms: number | undefined): Promise<void> {
+  if (ms !== undefined) await client.query('SELECT pg_sleep($1)', [ms / 1e3]);
 }
 
 async function writeAudit(

@@ -1,3 +1,5 @@
+import type { ForcedWork } from './forced.ts';
+
 /** Everything that decides how the service treats a request; a variant is a set of these values. */
 export interface ServiceConfig {
   /** `transaction`: the full audit record is written before COMMIT. `outbox`: a small row, expanded later. */
@@ -17,6 +19,8 @@ export interface ServiceConfig {
   readonly rulesKiB: number;
   /** Size of one audit record, bytes of JSON. */
   readonly auditBytes: number;
+  /** What a sign-up does besides; no variant sets it. */
+  readonly forced?: ForcedWork;
 }
 
 /** One form of the service, and where its database connections run. */

@@ -1,0 +1,193 @@
+import type { ForcedWork } from '../../../sample-app/src/service/forced.ts';
+import type { ServiceConfig } from '../../../sample-app/src/service/variants.ts';
+import { type Remote, slowDoor, slowNameServer, slowService } from './remotes.ts';
+
+/** What one configuration puts before or behind the service. */
+export interface Surroundings {
+  readonly config: Partial<ServiceConfig>;
+  /** Replaces the database's `host:port`. */
+  readonly databaseAddress?: string;
+  readonly remotes?: readonly Remote[];
+  /** Environment of the service. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A service with one bottleneck that is known, because it was built. */
+export interface Configuration {
+  readonly name: string;
+  /** What was made narrow, and how much it can do. */
+  readonly forced: string;
+  /** Arrivals per second of the steps: from well below the limit to beyond it. */
+  readonly rates: readonly number[];
+  /** All sign-ups for one campaign, or spread over fifty. */
+  readonly campaign: 'one' | 'any';
+  /** Kind and resource that the verdict must name; null: none may be named. */
+  readonly expected: { readonly kind: string; readonly resource: RegExp } | null;
+  /** Segment that must own at least a tenth of the request time in the last step. */
+  readonly segment?: string;
+  surround(database: { host: string; port: number }): Promise<Surroundings>;
+}
+
+/** Nothing is narrow: many connections, many slots, no work worth the name. */
+const WIDE: Partial<ServiceConfig> = {
+  cacheRules: true,
+  rulesKiB: 1,
+  auditBytes: 200,
+  poolMax: 20,
+  slots: 256,
+  queue: 256,
+};
+
+const forcing = (forced: ForcedWork, config: Partial<ServiceConfig> = {}): Surroundings => ({
+  config: { ...WIDE, ...config, forced },
+});
+
+const pg = { kind: 'pool', resource: /^pg-pool:signup$/ };
+const admission = { kind: 'admission', resource: /^http\.server$/ };
+const loop = { kind: 'eventloop', resource: /^eventloop$/ };
+
+/** Every bottleneck that is forced, one at a time. */
+export const CONFIGURATIONS: readonly Configuration[] = [
+  {
+    name: 'none',
+    forced: 'nothing',
+    rates: [20, 30, 40, 50],
+    campaign: 'any',
+    expected: null,
+    surround: async () => ({ config: WIDE }),
+  },
+  {
+    name: 'pool 2',
+    forced: '2 connections, held 30 ms: 60/s',
+    rates: [20, 35, 50, 70],
+    campaign: 'any',
+    expected: pg,
+    surround: async () => forcing({ statementMs: 25 }, { poolMax: 2 }),
+  },
+  {
+    name: 'slots 4, queue',
+    forced: '4 slots, held 60 ms: 65/s',
+    rates: [20, 35, 50, 75],
+    campaign: 'any',
+    expected: admission,
+    surround: async () => forcing({ statementMs: 55 }, { slots: 4, queue: 200 }),
+  },
+  {
+    name: 'slots 4, no queue',
+    forced: '4 slots, held 60 ms, nobody may wait: 65/s',
+    rates: [20, 35, 60, 90],
+    campaign: 'any',
+    expected: admission,
+    surround: async () => forcing({ statementMs: 55 }, { slots: 4, queue: 0 }),
+  },
+  {
+    name: 'CPU burn',
+    forced: '15 ms of CPU a request: 60/s',
+    rates: [15, 30, 45, 75],
+    campaign: 'any',
+    expected: loop,
+    surround: async () => forcing({ burnMs: 15 }),
+  },
+  {
+    name: 'hot row',
+    forced: 'one row, locked 20 ms: 45/s',
+    rates: [15, 25, 35, 55],
+    campaign: 'one',
+    expected: { kind: 'lock', resource: /^lock:campaign$/ },
+    surround: async () => forcing({ lockedMs: 18 }, { poolMax: 40 }),
+  },
+  {
+    name: 'other rows only',
+    forced: 'nothing: the same locks, on fifty rows',
+    rates: [15, 25, 35, 55],
+    campaign: 'any',
+    expected: null,
+    surround: async () => forcing({ lockedMs: 18 }, { poolMax: 40 }),
+  },
+  {
+    name: 'slow downstream',
+    forced: 'a service with one worker of 18 ms: 55/s',
+    rates: [20, 30, 45, 65],
+    campaign: 'any',
+    expected: { kind: 'downstream', resource: /^127\.0\.0\.1:\d+$/ },
+    async surround() {
+      const remote = await slowService(18, 1);
+      return {
+        ...forcing({ call: { url: `http://${remote.address}/price`, via: 'http' } }),
+        remotes: [remote],
+      };
+    },
+  },
+  {
+    name: 'small agent',
+    forced: '2 sockets of http.Agent, held 30 ms: 65/s',
+    rates: [20, 35, 50, 75],
+    campaign: 'any',
+    expected: { kind: 'pool', resource: /^http-agent:127\.0\.0\.1:\d+$/ },
+    async surround() {
+      const remote = await slowService(30);
+      const call = { url: `http://${remote.address}/price`, via: 'http', sockets: 2 } as const;
+      return { ...forcing({ call }), remotes: [remote] };
+    },
+  },
+  {
+    name: 'small undici pool',
+    forced: '2 connections of undici, held 30 ms: 65/s',
+    rates: [20, 35, 50, 75],
+    campaign: 'any',
+    expected: { kind: 'pool', resource: /^undici-pool:127\.0\.0\.1:\d+$/ },
+    async surround() {
+      const remote = await slowService(30);
+      const call = { url: `http://${remote.address}/price`, via: 'undici', sockets: 2 } as const;
+      return { ...forcing({ call }), remotes: [remote] };
+    },
+  },
+  {
+    name: 'connection churn',
+    forced: 'a connection a request, one at a time let in every 20 ms: 50/s',
+    rates: [15, 25, 40, 60],
+    campaign: 'any',
+    expected: { kind: 'connection', resource: /^connect:pg-pool:signup$/ },
+    async surround({ host, port }) {
+      const door = await slowDoor(host, port, 20);
+      return {
+        ...forcing({ connectionUses: 1 }, { poolMax: 80 }),
+        databaseAddress: door.address,
+        remotes: [door],
+      };
+    },
+  },
+  {
+    name: 'GC pressure',
+    forced: 'objects that live for 24 requests, moved by the collector',
+    rates: [6, 12, 20, 50],
+    campaign: 'any',
+    expected: loop,
+    segment: 'runtime_pause',
+    surround: async () => forcing({ garbageKiB: 3_000 }),
+  },
+  {
+    name: 'thread pool',
+    forced: '1 thread, key derivations of about 15 ms',
+    rates: [15, 30, 45, 80],
+    campaign: 'any',
+    expected: { kind: 'threadpool', resource: /^threadpool$/ },
+    surround: async () => ({
+      ...forcing({ hashRounds: 12_000 }),
+      env: { UV_THREADPOOL_SIZE: '1', WAITFALL_THREAD_POOL: 'true' },
+    }),
+  },
+  {
+    name: 'DNS',
+    forced: 'a name server that takes 20 ms a question: 50/s',
+    rates: [15, 25, 40, 60],
+    campaign: 'any',
+    expected: { kind: 'connection', resource: /^connect:http-agent:price\.test:\d+$/ },
+    async surround() {
+      const [remote, names] = await Promise.all([slowService(2), slowNameServer(20)]);
+      const port = remote.address.split(':')[1];
+      const call = { url: `http://price.test:${port}/`, via: 'http', nameServer: names.address } as const;
+      return { ...forcing({ call }), remotes: [remote, names] };
+    },
+  },
+];

@@ -1,0 +1,187 @@
+/**
+ * Forces one bottleneck after the other on the sample application, with a real database and an open load, and
+ * lets the analyzer say what it was.
+ *
+ *   npm run bench:forced [-- --only NAME,…] [--seconds N] [--repeat N] [--out DIR]
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { analyze, buildReport, type Report, readInputs } from '../../../analyzer/src/index.ts';
+import { checkManifest, type LoadManifest } from '../../../sample-app/src/load/manifest.ts';
+import { type Database, openDatabase } from '../../../sample-app/src/postgres/database.ts';
+import {
+  makeRunDirectory,
+  type Running,
+  runCommand,
+  say,
+  UsageError,
+} from '../../../sample-app/src/run/command.ts';
+import { offerLoad } from '../../../sample-app/src/run/load.ts';
+import { registerModule } from '../../../sample-app/src/run/register-module.ts';
+import { UNRECORDED } from '../../../sample-app/src/run/unrecorded.ts';
+import type { ServiceReady } from '../../../sample-app/src/service/main.ts';
+import { createTables } from '../../../sample-app/src/service/schema.ts';
+import { CONFIGURATIONS, type Configuration, type Surroundings } from './configurations.ts';
+import { type Judged, judge, tableOf } from './judge.ts';
+
+const SERVICE = new URL('../../../sample-app/src/service/main.ts', import.meta.url);
+const WARM_UP_REQUESTS = 30;
+
+const { values: flags } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    seconds: { type: 'string', default: '3' },
+    repeat: { type: 'string', default: '1' },
+    out: { type: 'string', default: 'runs/forced' },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+const HELP = `npm run bench:forced [-- options]
+
+  --only A,B    of ${CONFIGURATIONS.map(({ name }) => name).join(', ')}
+  --seconds N   length of each of the four steps (default 3)
+  --repeat N    runs of each configuration (default 1)
+  --out DIR     where the run directories are made (default runs/forced)
+`;
+
+function chosen(): readonly Configuration[] {
+  if (flags.only === undefined) return CONFIGURATIONS;
+  return flags.only.split(',').map((name) => {
+    const found = CONFIGURATIONS.find((one) => one.name === name.trim());
+    if (found === undefined) throw new UsageError(`no configuration "${name}"\n\n${HELP}`);
+    return found;
+  });
+}
+
+function loadOf({ name, rates, campaign }: Configuration, seconds: number): LoadManifest {
+  const last = rates.length - 1;
+  return checkManifest(
+    {
+      name,
+      seed: 5,
+      timeoutMs: 10_000,
+      steps: rates.map((arrivalsPerSecond, step) => ({
+        phase: step === last ? 'overload' : 'ramp',
+        arrivalsPerSecond,
+        seconds,
+      })),
+      requests: [
+        {
+          name: 'sign-up',
+          share: 1,
+          method: 'POST',
+          path: '/signup',
+          body: signUp(campaign, '{{sequence user}}'),
+          success: [201],
+        },
+      ],
+    },
+    name,
+  );
+}
+
+const signUp = (campaign: Configuration['campaign'], user: string) => ({
+  campaign: campaign === 'one' ? 1 : '{{integer 2 51}}',
+  user,
+  age: 30,
+  region: 'r1',
+});
+
+async function warmUp(url: string): Promise<void> {
+  for (let i = 0; i < WARM_UP_REQUESTS; i++) {
+    const response = await fetch(`${url}/signup`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', traceparent: UNRECORDED },
+      // Campaigns of the warm-up are those of everybody, users are its own.
+      body: JSON.stringify({ campaign: 2 + (i % 50), user: 1e9 + i, age: 30, region: 'r1' }),
+    });
+    await response.arrayBuffer();
+  }
+}
+
+async function prepare(database: Database, name: string): Promise<URL> {
+  const url = new URL(await database.createSchema(name.replaceAll(/\W+/g, '_').toLowerCase()));
+  const client = new pg.Client({ connectionString: url.href });
+  await client.connect();
+  try {
+    await createTables(client, { registrations: 100, stock: 1_000_000, stockRows: 1 });
+  } finally {
+    await client.end();
+  }
+  return url;
+}
+
+async function runOnce(
+  { children }: Running,
+  database: Database,
+  configuration: Configuration,
+  seconds: number,
+): Promise<{ report: Report; directory: string }> {
+  const url = await prepare(database, configuration.name);
+  const surroundings: Surroundings = await configuration.surround({
+    host: url.hostname,
+    port: Number(url.port || 5432),
+  });
+  if (surroundings.databaseAddress !== undefined) url.host = surroundings.databaseAddress;
+  const directory = await makeRunDirectory(flags.out, configuration.name.replaceAll(/\W+/g, '-'));
+  try {
+    const { child, ready } = await children.start<ServiceReady>('service', SERVICE, {
+      nodeOptions: ['--import', registerModule()],
+      env: {
+        DATABASE_URL: url.href,
+        PORT: '0',
+        SIGNUP_VARIANT: 'before',
+        SIGNUP_CONFIG: JSON.stringify(surroundings.config),
+        OTEL_SERVICE_NAME: 'signup',
+        WAITFALL_TRACE_FILE: join(directory, 'traces.jsonl'),
+        ...surroundings.env,
+      },
+    });
+    const service = `http://127.0.0.1:${ready.port}`;
+    await warmUp(service);
+    await offerLoad(children, {
+      manifest: loadOf(configuration, seconds),
+      url: service,
+      directory,
+      watch: { app: child.pid! },
+    });
+    await children.stop(child);
+  } finally {
+    for (const remote of surroundings.remotes ?? []) await remote.close();
+  }
+  const report = buildReport(analyze(await readInputs([directory])));
+  return { report, directory };
+}
+
+async function bench(running: Running): Promise<boolean> {
+  if (flags.help) {
+    process.stdout.write(HELP);
+    return true;
+  }
+  const seconds = Number(flags.seconds);
+  const repeat = Number(flags.repeat);
+  if (!(seconds > 0) || !(repeat >= 1)) throw new UsageError(HELP);
+  const configurations = chosen();
+  const database = await openDatabase(process.env['DATABASE_URL']);
+  running.onEnd(() => database.close());
+  const judged: Judged[] = [];
+  for (const configuration of configurations) {
+    for (let count = 0; count < repeat; count++) {
+      const { report, directory } = await runOnce(running, database, configuration, seconds);
+      const load = JSON.parse(await readFile(join(directory, 'load.json'), 'utf8'));
+      const one = judge(configuration, report, load, directory);
+      judged.push(one);
+      say(`${one.right ? 'right' : 'WRONG'}  ${one.name}: ${one.named}`);
+    }
+  }
+  say('');
+  for (const line of tableOf(judged)) say(line);
+  const wrong = judged.filter((one) => !one.right);
+  for (const { name, directory } of wrong) say(`wrong: ${name}; npx waitfall ${directory}`);
+  return wrong.length === 0;
+}
+
+await runCommand(bench);
