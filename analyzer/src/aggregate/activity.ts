@@ -1,5 +1,9 @@
 import { OUTCOMES } from '@waitfall/instrumentation/conventions';
 import type { ResourceKind } from '../classify/types.ts';
+import type { CallList } from './call-list.ts';
+import type { HoldList } from './hold-list.ts';
+import type { SliceList } from './slice-list.ts';
+import type { WaitList } from './wait-list.ts';
 
 /** A queue: one name in one service (pools, slots, event loop), or one name for everybody (row locks, servers). */
 export interface Queue {
@@ -71,18 +75,13 @@ export interface Call {
   readonly failed: boolean;
 }
 
-/** @returns one number for the calls of one operation to one server. */
-export function operationKey({ queue, operation }: Call): number {
-  return queue * 2 ** 26 + operation;
-}
-
 export interface Activity {
   readonly queues: Queue[];
-  readonly waits: Wait[];
-  readonly holds: Hold[];
-  readonly work: Slice[];
-  readonly pauses: Slice[];
-  readonly calls: Call[];
+  readonly waits: WaitList;
+  readonly holds: HoldList;
+  readonly work: SliceList;
+  readonly pauses: SliceList;
+  readonly calls: CallList;
   /** Statement or name, its form, and route of each operation. */
   readonly operations: readonly string[];
   /** Some span states `waitfall.segment`: the export is instrumented, nothing needs to be rebuilt. */

@@ -1,4 +1,4 @@
-import { type Call, operationKey } from './activity.ts';
+import type { CallList } from './call-list.ts';
 import { type Drift, drifts, ENOUGH_CALLS } from './cost-drift.ts';
 import type { Requests } from './requests-types.ts';
 import type { Timeline } from './windows.ts';
@@ -11,7 +11,7 @@ const QUEUED_ERRORS = 2.2;
  * there costs what the call took. Where calls to an idle server got slower over the run, the cost drifts with time.
  */
 export function callBaselines(
-  calls: readonly Call[],
+  calls: CallList,
   ahead: Int32Array,
   requests: Requests,
   timeline: Timeline,
@@ -20,16 +20,15 @@ export function callBaselines(
   const low = new Set(lows);
   const byOperation = new Map<number, number[]>();
   for (let i = 0; i < calls.length; i++) {
-    const call = calls[i];
-    if (call.failed || requests.window[call.request] < 0) continue;
-    const key = operationKey(call);
+    if (calls.failed[i] || requests.window[calls.request[i]] < 0) continue;
+    const key = calls.operationKey(i);
     const list = byOperation.get(key);
     if (list) list.push(i);
     else byOperation.set(key, [i]);
   }
   const base = new Map<number, { ns: number; limit: number }>();
   for (const [key, members] of byOperation) {
-    const early = members.filter((i) => low.has(requests.window[calls[i].request]));
+    const early = members.filter((i) => low.has(requests.window[calls.request[i]]));
     if (early.length === 0) continue;
     const all = meanCost(early, calls, requests);
     const limit = timeline.sampling.kind === 'none' ? fewestAhead(early, ahead) : Number.POSITIVE_INFINITY;
@@ -43,30 +42,29 @@ export function callBaselines(
     base.set(key, queued ? { ns: few.ns, limit } : { ns: all.ns, limit: Number.POSITIVE_INFINITY });
   }
   const costNs = new Float64Array(calls.length);
-  for (let i = 0; i < calls.length; i++) costNs[i] = base.get(operationKey(calls[i]))?.ns ?? Number.NaN;
+  for (let i = 0; i < calls.length; i++) costNs[i] = base.get(calls.operationKey(i))?.ns ?? Number.NaN;
   const drift =
     timeline.sampling.kind === 'none' ? drifts(calls, ahead, requests, costNs) : new Map<number, Drift>();
   for (let i = 0; i < calls.length; i++) {
-    const call = calls[i];
-    const slope = drift.get(call.queue);
-    if (Number.isNaN(costNs[i])) costNs[i] = call.durationNs;
-    else if (slope) costNs[i] *= Math.max(0.1, 1 + slope.perNs * (call.startNs - slope.fromNs));
+    const slope = drift.get(calls.queue[i]);
+    if (Number.isNaN(costNs[i])) costNs[i] = calls.durationNs[i];
+    else if (slope) costNs[i] *= Math.max(0.1, 1 + slope.perNs * (calls.startNs[i] - slope.fromNs));
   }
   return costNs;
 }
 
 function meanCost(
   members: readonly number[],
-  calls: readonly Call[],
+  calls: CallList,
   requests: Requests,
 ): { ns: number; error: number } {
   let sum = 0;
   let squares = 0;
   let weights = 0;
   for (const i of members) {
-    const weight = requests.weight[calls[i].request];
-    sum += calls[i].durationNs * weight;
-    squares += calls[i].durationNs ** 2 * weight;
+    const weight = requests.weight[calls.request[i]];
+    sum += calls.durationNs[i] * weight;
+    squares += calls.durationNs[i] ** 2 * weight;
     weights += weight;
   }
   const ns = sum / weights;
@@ -81,23 +79,17 @@ function fewestAhead(members: readonly number[], ahead: Int32Array): number {
 }
 
 /** By call: how many other calls to the same server were in flight when it started. */
-export function callsAhead(calls: readonly Call[]): Int32Array {
+export function callsAhead(calls: CallList): Int32Array {
   const ahead = new Int32Array(calls.length);
-  const byQueue = new Map<number, number[]>();
-  for (let i = 0; i < calls.length; i++) {
-    const list = byQueue.get(calls[i].queue);
-    if (list) list.push(i);
-    else byQueue.set(calls[i].queue, [i]);
-  }
-  for (const members of byQueue.values()) {
-    members.sort((a, b) => calls[a].startNs - calls[b].startNs);
+  for (const members of calls.byQueue().values()) {
+    const { startNs } = calls;
+    members.sort((a, b) => startNs[a] - startNs[b]);
     const ends = new Float64Array(members.length);
-    for (let k = 0; k < members.length; k++) ends[k] = calls[members[k]].endNs;
+    for (let k = 0; k < members.length; k++) ends[k] = calls.endNs[members[k]];
     ends.sort();
     let ended = 0;
     for (let started = 0; started < members.length; started++) {
-      const { startNs } = calls[members[started]];
-      while (ended < ends.length && ends[ended] <= startNs) ended++;
+      while (ended < ends.length && ends[ended] <= startNs[members[started]]) ended++;
       ahead[members[started]] = Math.max(0, started - ended);
     }
   }

@@ -1,7 +1,7 @@
 import type { Classes } from '../classify/types.ts';
 import { KIND, STATUS } from '../model/span.ts';
 import type { Forest } from '../tree/types.ts';
-import type { Call } from './activity.ts';
+import type { CallList } from './call-list.ts';
 import type { QueueIndex } from './queue-index.ts';
 import type { Requests } from './requests-types.ts';
 import type { StatementReader } from './statement.ts';
@@ -30,7 +30,7 @@ export function addCallWait(waits: Map<number, CallWaits>, forest: Forest, row: 
 
 /** Adds one call to a server; `times` without the waits that are measured themselves, ns relative to the root. */
 export function addCall(
-  activity: { calls: Call[] },
+  activity: { readonly calls: CallList },
   index: QueueIndex,
   forest: Forest,
   server: string,

@@ -6,13 +6,17 @@ import { compareSpanIds } from '../model/span-table.ts';
 import type { Partition } from '../partition/types.ts';
 import { type Forest, STATE } from '../tree/types.ts';
 import type { Activity } from './activity.ts';
+import { CallList } from './call-list.ts';
 import { addCall, addCallWait, type CallWaits, entryOf, insideSameCall } from './calls.ts';
+import { HoldList } from './hold-list.ts';
 import { noteCapacity, QueueIndex } from './queue-index.ts';
 import { kindOfSegment } from './queue-kind.ts';
 import type { Requests } from './requests-types.ts';
+import { SliceList } from './slice-list.ts';
 import { numberOf, queueAttributes } from './span-attributes.ts';
 import { collectHolds } from './stated-holds.ts';
 import { StatementReader } from './statement.ts';
+import { WaitList } from './wait-list.ts';
 
 const WAITS = new Set<string>(WAIT_SEGMENTS);
 
@@ -30,11 +34,11 @@ export function collectActivity(
     -readonly [K in keyof Activity]: Activity[K];
   } = {
     queues: index.queues,
-    waits: [],
-    holds: [],
-    work: [],
-    pauses: [],
-    calls: [],
+    waits: new WaitList(),
+    holds: new HoldList(),
+    work: new SliceList(),
+    pauses: new SliceList(),
+    calls: new CallList(),
     operations: [],
     stated: !attributes.segment.isAbsent,
     brokenHolds: 0,

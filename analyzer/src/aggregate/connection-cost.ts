@@ -1,8 +1,9 @@
-import type { Call, Wait } from './activity.ts';
+import { CallList } from './call-list.ts';
 import { busyServers, fitHiddenCapacity, type HiddenCapacity } from './hidden-servers.ts';
 import { addClipped, windowAt } from './intervals.ts';
 import type { Requests } from './requests-types.ts';
 import type { Series } from './series.ts';
+import type { WaitList } from './wait-list.ts';
 import type { Timeline } from './windows.ts';
 
 /** Fewer connections opened onto an idle gate cannot give its cost; then the fastest of all do. */
@@ -16,18 +17,18 @@ const FASTEST_SHARE = 0.3;
  */
 export function measureConnections(
   own: Series,
-  waits: readonly Wait[],
+  waits: WaitList,
   connectionNs: Float64Array,
   requests: Requests,
   timeline: Timeline,
 ): HiddenCapacity | null {
   const mine: number[] = [];
-  for (const [i, wait] of waits.entries()) if (wait.queue === own.queue.index) mine.push(i);
+  for (let i = 0; i < waits.length; i++) if (waits.queue[i] === own.queue.index) mine.push(i);
   if (mine.length === 0) return null;
-  const ns = (i: number) => waits[i].endNs - waits[i].startNs;
+  const ns = (i: number) => waits.endNs[i] - waits.startNs[i];
   const capacity = Math.max(0, ...own.queue.statedCapacity.map((c) => c ?? 0), ...own.queue.queuedInUse);
   const idle = mine.filter(
-    (i) => waits[i].depth === 0 && (waits[i].inUse ?? 0) < (capacity || Number.POSITIVE_INFINITY),
+    (i) => waits.depth[i] === 0 && (waits.inUse[i] || 0) < (capacity || Number.POSITIVE_INFINITY),
   );
   const sorted = [...mine].sort((a, b) => ns(a) - ns(b));
   const chosen =
@@ -35,8 +36,8 @@ export function measureConnections(
   let sum = 0;
   let weights = 0;
   for (const i of chosen) {
-    sum += ns(i) * requests.weight[waits[i].request];
-    weights += requests.weight[waits[i].request];
+    sum += ns(i) * requests.weight[waits.request[i]];
+    weights += requests.weight[waits.request[i]];
   }
   const base = sum / weights;
   own.baseNs = base;
@@ -50,11 +51,12 @@ export function measureConnections(
   }
   for (const i of mine) {
     connectionNs[i] = base;
-    const { startNs, request } = waits[i];
+    const startNs = waits.startNs[i];
+    const weight = requests.weight[waits.request[i]];
     const busyUntil = startNs + Math.min(ns(i), base);
-    addClipped(timeline.windows, startNs, busyUntil, requests.weight[request], own.busyNs);
-    const end = windowAt(timeline.windows, waits[i].endNs);
-    if (end >= 0) own.completions[end] += requests.weight[request];
+    addClipped(timeline.windows, startNs, busyUntil, weight, own.busyNs);
+    const end = windowAt(timeline.windows, waits.endNs[i]);
+    if (end >= 0) own.completions[end] += weight;
   }
   return capacity > 0 || timeline.sampling.kind !== 'none'
     ? null
@@ -65,23 +67,36 @@ export function measureConnections(
 function fitConnections(
   own: Series,
   mine: readonly number[],
-  waits: readonly Wait[],
+  waits: WaitList,
   baseNs: number,
   requests: Requests,
   timeline: Timeline,
 ): HiddenCapacity | null {
-  const calls = mine.map((i): Call => {
-    const { queue, request, row, startNs, endNs } = waits[i];
-    return { queue, request, row, startNs, endNs, durationNs: endNs - startNs, operation: -1, failed: false };
-  });
+  const calls = CallList.from(
+    mine.map((i) => {
+      const { queue, request, row, startNs, endNs } = waits.at(i);
+      return {
+        queue,
+        request,
+        row,
+        startNs,
+        endNs,
+        durationNs: endNs - startNs,
+        operation: -1,
+        failed: false,
+      };
+    }),
+  );
   // Busy time ends with the cost of one; the bound needs all that are in flight.
   const inFlightNs = new Float64Array(timeline.windows.length);
   for (const call of calls) addClipped(timeline.windows, call.startNs, call.endNs, 1, inFlightNs);
   return fitHiddenCapacity(
     calls,
-    calls.map((call) => call.durationNs - baseNs),
+    Int32Array.from(mine, (_, call) => call),
+    Float64Array.from(mine, (_, call) => calls.durationNs[call] - baseNs),
     baseNs,
-    (call) => requests.window[call.request] >= 0 && requests.window[call.request] <= timeline.top,
+    (call) =>
+      requests.window[calls.request[call]] >= 0 && requests.window[calls.request[call]] <= timeline.top,
     busyServers({ ...own, busyNs: inFlightNs }, timeline),
   );
 }

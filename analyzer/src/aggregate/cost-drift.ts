@@ -1,5 +1,5 @@
-import type { Call } from './activity.ts';
 import { mean } from './averages.ts';
+import type { CallList } from './call-list.ts';
 import type { Requests } from './requests-types.ts';
 
 /** An operation needs this many calls for its mean; with fewer, calls that found others in flight count too. */
@@ -21,7 +21,7 @@ export interface Drift {
  * every call is much for the short ones and little of the server's time.
  */
 export function drifts(
-  calls: readonly Call[],
+  calls: CallList,
   ahead: Int32Array,
   requests: Requests,
   costNs: Float64Array,
@@ -29,12 +29,11 @@ export function drifts(
   /** Calls by how many others they found, by queue. */
   const groups = new Map<number, Map<number, number[]>>();
   for (let i = 0; i < calls.length; i++) {
-    const call = calls[i];
-    if (!(costNs[i] > 0) || requests.window[call.request] < 0 || call.failed) continue;
-    let own = groups.get(call.queue);
+    if (!(costNs[i] > 0) || requests.window[calls.request[i]] < 0 || calls.failed[i]) continue;
+    let own = groups.get(calls.queue[i]);
     if (!own) {
       own = new Map();
-      groups.set(call.queue, own);
+      groups.set(calls.queue[i], own);
     }
     const group = own.get(ahead[i]);
     if (group) group.push(i);
@@ -52,7 +51,7 @@ export function drifts(
     const { slope, error, spanNs } = line;
     if (slope * spanNs < DRIFT || slope < DRIFT_ERRORS * error) continue;
     // The cost was taken from calls that found few others, about when most of these started.
-    const lowest = enough[0][1].map((i) => calls[i].startNs).sort((p, q) => p - q);
+    const lowest = enough[0][1].map((i) => calls.startNs[i]).sort((p, q) => p - q);
     const taken = lowest.slice(0, Math.max(1, lowest.length >> 1));
     out.set(queue, { perNs: slope, fromNs: mean(taken) });
   }
@@ -65,7 +64,7 @@ export function drifts(
  */
 function commonLine(
   groups: readonly (readonly number[])[],
-  calls: readonly Call[],
+  calls: CallList,
   costNs: Float64Array,
 ): { slope: number; error: number; spanNs: number } | null {
   const xs: number[] = [];
@@ -79,17 +78,17 @@ function commonLine(
     let my = 0;
     for (const i of group) {
       weight += costNs[i];
-      mx += costNs[i] * calls[i].startNs;
-      my += calls[i].durationNs;
-      first = Math.min(first, calls[i].startNs);
-      last = Math.max(last, calls[i].startNs);
+      mx += costNs[i] * calls.startNs[i];
+      my += calls.durationNs[i];
+      first = Math.min(first, calls.startNs[i]);
+      last = Math.max(last, calls.startNs[i]);
     }
     mx /= weight;
     my /= weight;
     if (my <= 0) continue;
     for (const i of group) {
-      xs.push(calls[i].startNs - mx);
-      ys.push(calls[i].durationNs / costNs[i] / my - 1);
+      xs.push(calls.startNs[i] - mx);
+      ys.push(calls.durationNs[i] / costNs[i] / my - 1);
       weights.push(costNs[i]);
     }
   }

@@ -1,5 +1,5 @@
-import type { Call } from './activity.ts';
 import { mean } from './averages.ts';
+import type { CallList } from './call-list.ts';
 import type { Series } from './series.ts';
 import type { Timeline } from './windows.ts';
 
@@ -56,15 +56,18 @@ const SLOPE_HIGH = 1.3;
  * Hockey stick: mean excess of calls that found n others in flight = slope × max(0, n − servers + 1), servers an
  * integer, by least squares over all calls, slope within [0.5, 1.3] × S / servers. Servers that were seen to do more
  * work than `servers` could are more than that.
+ *
+ * @param members the calls to the server; `excessNs` and `counted` are by call
  */
 export function fitHiddenCapacity(
-  calls: readonly Call[],
-  excessNs: readonly number[],
+  calls: CallList,
+  members: Int32Array,
+  excessNs: Float64Array,
   baseNs: number,
-  counted: (call: Call) => boolean,
+  counted: (call: number) => boolean,
   busy: BusyServers,
 ): HiddenCapacity | null {
-  const bins = excessByInFlight(calls, excessNs, counted);
+  const bins = excessByInFlight(calls, members, excessNs, counted);
   let best: (HiddenCapacity & { readonly sse: number; readonly beyond: number }) | null = null;
   for (let servers = busy.least; servers < Math.min(bins.length, busy.most + 1); servers++) {
     let sxx = 0;
@@ -88,29 +91,30 @@ export function fitHiddenCapacity(
       best = { servers, slopeNs, sse, beyond, r2: syy > 0 ? 1 - sse / syy : 0 };
     }
   }
-  return best !== null && best.beyond >= Math.max(15, 0.004 * calls.length) ? best : null;
+  return best !== null && best.beyond >= Math.max(15, 0.004 * members.length) ? best : null;
 }
 
 function excessByInFlight(
-  calls: readonly Call[],
-  excessNs: readonly number[],
-  counted: (call: Call) => boolean,
+  { startNs, endNs }: CallList,
+  members: Int32Array,
+  excessNs: Float64Array,
+  counted: (call: number) => boolean,
 ): ({ count: number; sumNs: number } | undefined)[] {
-  const byStart = calls.map((_, i) => i).sort((a, b) => calls[a].startNs - calls[b].startNs);
-  const ends = new Float64Array(calls.length);
-  for (let i = 0; i < calls.length; i++) ends[i] = calls[i].endNs;
+  const byStart = members.slice().sort((a, b) => startNs[a] - startNs[b]);
+  const ends = new Float64Array(members.length);
+  for (let k = 0; k < members.length; k++) ends[k] = endNs[members[k]];
   ends.sort();
   const bins: ({ count: number; sumNs: number } | undefined)[] = [];
   let inFlight = 0;
   let ended = 0;
-  for (const i of byStart) {
+  for (let k = 0; k < byStart.length; k++) {
+    const call = byStart[k];
     // At one instant calls end before others start.
-    for (; ended < ends.length && ends[ended] <= calls[i].startNs; ended++)
-      inFlight = Math.max(0, inFlight - 1);
-    if (counted(calls[i])) {
+    for (; ended < ends.length && ends[ended] <= startNs[call]; ended++) inFlight = Math.max(0, inFlight - 1);
+    if (counted(call)) {
       const bin = (bins[inFlight] ??= { count: 0, sumNs: 0 });
       bin.count++;
-      bin.sumNs += excessNs[i];
+      bin.sumNs += excessNs[call];
     }
     inFlight++;
   }

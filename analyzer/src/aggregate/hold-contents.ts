@@ -202,11 +202,11 @@ function addOne(
     }
   }
   for (const [i, insideNs] of callNs) {
-    const call = activity.calls[i];
+    const call = activity.calls.at(i);
     addServed(lanes, call.queue, insideNs, call.durationNs, baselines.callNs[i], w, weight, windows);
   }
   for (const [i, insideNs] of connectNs) {
-    const wait = activity.waits[i];
+    const wait = activity.waits.at(i);
     addServed(
       lanes,
       wait.queue,

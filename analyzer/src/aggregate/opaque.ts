@@ -1,6 +1,7 @@
 import { RowIndex } from '../model/row-index.ts';
-import type { Activity, Call } from './activity.ts';
+import type { Activity } from './activity.ts';
 import { callBaselines, callsAhead } from './call-cost.ts';
+import type { CallList } from './call-list.ts';
 import { measureConnections } from './connection-cost.ts';
 import { busyServers, fitHiddenCapacity, type HiddenCapacity } from './hidden-servers.ts';
 import { addClipped, windowAt } from './intervals.ts';
@@ -32,26 +33,22 @@ export function measureOpaque(
   timeline: Timeline,
   lows: readonly number[],
 ): Baselines {
-  const ahead = callsAhead(activity.calls);
-  const callNs = callBaselines(activity.calls, ahead, requests, timeline, lows);
-  const byQueue = new Map<number, number[]>();
-  for (let i = 0; i < activity.calls.length; i++) {
-    const { queue } = activity.calls[i];
-    const list = byQueue.get(queue);
-    if (list) list.push(i);
-    else byQueue.set(queue, [i]);
-  }
+  const callNs = callBaselines(activity.calls, callsAhead(activity.calls), requests, timeline, lows);
+  const { calls } = activity;
+  const excessNs = calls.durationNs.slice(0, calls.length);
+  for (let i = 0; i < calls.length; i++) excessNs[i] -= callNs[i];
   const fits = new Map<number, HiddenCapacity>();
-  for (const [queue, calls] of byQueue) {
+  for (const [queue, members] of calls.byQueue()) {
     const own = series[queue];
-    addCalls(own, calls, activity.calls, callNs, requests, timeline, lows);
+    addCalls(own, members, calls, callNs, requests, timeline, lows);
     if (timeline.sampling.kind === 'none') {
       const fit = fitHiddenCapacity(
-        calls.map((i) => activity.calls[i]),
-        calls.map((i) => activity.calls[i].durationNs - callNs[i]),
+        calls,
+        members,
+        excessNs,
         own.baseNs ?? 0,
         (call) => {
-          const w = requests.window[call.request];
+          const w = requests.window[calls.request[call]];
           return w >= 0 && w <= timeline.top;
         },
         busyServers(own, timeline),
@@ -65,10 +62,10 @@ export function measureOpaque(
       measureConnections(own, activity.waits, connectionNs, requests, timeline);
   }
   const callOfRow = new RowIndex();
-  for (let i = 0; i < activity.calls.length; i++) callOfRow.set(activity.calls[i].row, i);
+  for (let i = 0; i < calls.length; i++) callOfRow.set(calls.row[i], i);
   const waitOfRow = new RowIndex();
   for (let i = 0; i < activity.waits.length; i++) {
-    if (!Number.isNaN(connectionNs[i])) waitOfRow.set(activity.waits[i].row, i);
+    if (!Number.isNaN(connectionNs[i])) waitOfRow.set(activity.waits.row[i], i);
   }
   return {
     callNs,
@@ -81,8 +78,8 @@ export function measureOpaque(
 
 function addCalls(
   own: Series,
-  members: readonly number[],
-  calls: readonly Call[],
+  members: Int32Array,
+  calls: CallList,
   callNs: Float64Array,
   requests: Requests,
   timeline: Timeline,
@@ -90,15 +87,15 @@ function addCalls(
 ): void {
   let ns = 0;
   let weights = 0;
-  for (const i of members) {
-    const call = calls[i];
-    const weight = requests.weight[call.request];
-    addClipped(timeline.windows, call.startNs, call.endNs, weight, own.busyNs);
-    const end = windowAt(timeline.windows, call.endNs);
-    if (end >= 0 && !call.failed) own.completions[end] += weight;
-    const w = requests.window[call.request];
+  for (let k = 0; k < members.length; k++) {
+    const i = members[k];
+    const weight = requests.weight[calls.request[i]];
+    addClipped(timeline.windows, calls.startNs[i], calls.endNs[i], weight, own.busyNs);
+    const end = windowAt(timeline.windows, calls.endNs[i]);
+    if (end >= 0 && !calls.failed[i]) own.completions[end] += weight;
+    const w = requests.window[calls.request[i]];
     if (w < 0) continue;
-    const excessNs = call.durationNs - callNs[i];
+    const excessNs = calls.durationNs[i] - callNs[i];
     own.arrivals[w] += weight;
     own.holds[w] += weight;
     own.holdNs[w] += callNs[i] * weight;
@@ -106,7 +103,7 @@ function addCalls(
     own.waits[w] += weight;
     own.singleWaits[w].push(Math.max(0, excessNs));
     own.singleWeights[w].push(weight);
-    if (lows.includes(w) && !call.failed) {
+    if (lows.includes(w) && !calls.failed[i]) {
       ns += callNs[i] * weight;
       weights += weight;
     }

@@ -3,7 +3,7 @@ import { holdsOf } from '../classify/holds.ts';
 import { resourceKind } from '../classify/resource-kind.ts';
 import type { Classes, ResourceKind } from '../classify/types.ts';
 import type { Forest } from '../tree/types.ts';
-import type { Hold } from './activity.ts';
+import type { HoldList } from './hold-list.ts';
 import { noteCapacity, type QueueIndex } from './queue-index.ts';
 import { kindOfSegment } from './queue-kind.ts';
 import type { Requests } from './requests-types.ts';
@@ -14,7 +14,7 @@ const COVER_TOLERANCE_NS = 1e6;
 
 /** Holds stated on the waits that took the resource, and holds written as spans of their own. */
 export function collectHolds(
-  activity: { holds: Hold[] },
+  activity: { readonly holds: HoldList },
   index: QueueIndex,
   forest: Forest,
   classes: Classes,

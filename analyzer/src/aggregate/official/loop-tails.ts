@@ -1,6 +1,6 @@
 import { RESOURCE_EVENT_LOOP } from '@waitfall/instrumentation/conventions';
 import type { Forest } from '../../tree/types.ts';
-import { ACQUIRED, type Activity, type Call, operationKey } from '../activity.ts';
+import { ACQUIRED, type Activity } from '../activity.ts';
 import type { Overlay } from '../hold-contents.ts';
 import { addClipped, windowAt } from '../intervals.ts';
 import type { Requests } from '../requests-types.ts';
@@ -35,12 +35,14 @@ export function rebuildLoopTails(
   );
   if (loops.size === 0 || activity.calls.length === 0) return;
   const tails = commonExcess(activity, requests, timeline, lows);
-  activity.calls = activity.calls.map((call): Call => {
+  const { calls } = activity;
+  for (let i = 0; i < calls.length; i++) {
+    const call = calls.at(i);
     const w = requests.window[call.request];
     const { service, instance } = forest.table.resources[forest.table.resource[call.row]];
     const loop = loops.get(service);
     const tailNs = w >= 0 && loop ? Math.min(tails[w], call.durationNs) : 0;
-    if (!loop || tailNs < LEAST_NS) return call;
+    if (!loop || tailNs < LEAST_NS) continue;
     const end = forest.end[call.row];
     activity.waits.push({
       queue: loop.index,
@@ -57,8 +59,9 @@ export function rebuildLoopTails(
     const list = overlays.get(call.row);
     if (list) list.push(overlay);
     else overlays.set(call.row, [overlay]);
-    return { ...call, endNs: call.endNs - tailNs, durationNs: call.durationNs - tailNs };
-  });
+    calls.endNs[i] -= tailNs;
+    calls.durationNs[i] -= tailNs;
+  }
 }
 
 /** By window: the least mean excess over the servers, bounded by the utilisation of the busiest loop. */
@@ -72,17 +75,20 @@ function commonExcess(
   const low = new Set(lows);
   const cost = new Map<number, { ns: number; n: number }>();
   const locksRows = activity.operations.map((operation) => LOCKS_ROWS.test(operation));
-  for (const call of activity.calls) {
+  const { calls } = activity;
+  for (let i = 0; i < calls.length; i++) {
+    const call = calls.at(i);
     if (call.failed || !low.has(requests.window[call.request])) continue;
-    const entry = cost.get(operationKey(call)) ?? { ns: 0, n: 0 };
+    const entry = cost.get(calls.operationKey(i)) ?? { ns: 0, n: 0 };
     entry.ns += call.durationNs;
     entry.n++;
-    cost.set(operationKey(call), entry);
+    cost.set(calls.operationKey(i), entry);
   }
   const excess = new Map<number, { ns: Float64Array; n: Float64Array }>();
-  for (const call of activity.calls) {
+  for (let i = 0; i < calls.length; i++) {
+    const call = calls.at(i);
     const w = requests.window[call.request];
-    const base = cost.get(operationKey(call));
+    const base = cost.get(calls.operationKey(i));
     // A statement that locks rows may have waited for them.
     if (w < 0 || !base || call.failed || locksRows[call.operation]) continue;
     let own = excess.get(call.queue);

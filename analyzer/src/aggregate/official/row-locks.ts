@@ -106,11 +106,13 @@ export function rebuildRowLocks(
       overlays.set(one.row, [{ start: startNs, end: grantNs, segment: 'lock_wait', queue: queue.index }]);
     }
     const waited = new Map(members.map((one) => [one.row, Math.max(0, one.durationNs - costNs)]));
-    activity.calls = activity.calls.map((call) => {
-      const waitNs = waited.get(call.row) ?? 0;
-      if (waitNs <= WAITED_NS) return call;
-      return { ...call, startNs: call.startNs + waitNs, durationNs: call.durationNs - waitNs };
-    });
+    const { calls } = activity;
+    for (let i = 0; i < calls.length; i++) {
+      const waitNs = waited.get(calls.row[i]) ?? 0;
+      if (waitNs <= WAITED_NS) continue;
+      calls.startNs[i] += waitNs;
+      calls.durationNs[i] -= waitNs;
+    }
   }
 }
 

@@ -1,0 +1,77 @@
+import type { Call } from './activity.ts';
+import { FIRST, grownFloat64, grownInt32, grownUint8, RecordList } from './record-list.ts';
+
+/** All calls of the requests to servers that say nothing about their queues. */
+export class CallList extends RecordList<Call> {
+  queue: Int32Array = new Int32Array(FIRST);
+  request: Int32Array = new Int32Array(FIRST);
+  row: Int32Array = new Int32Array(FIRST);
+  startNs: Float64Array = new Float64Array(FIRST);
+  endNs: Float64Array = new Float64Array(FIRST);
+  durationNs: Float64Array = new Float64Array(FIRST);
+  operation: Int32Array = new Int32Array(FIRST);
+  failed: Uint8Array = new Uint8Array(FIRST);
+
+  /** @returns a list of the records given. */
+  static from(calls: Iterable<Call>): CallList {
+    const list = new CallList();
+    for (const call of calls) list.push(call);
+    return list;
+  }
+
+  push(call: Call): void {
+    const i = this.next(this.queue.length);
+    this.queue[i] = call.queue;
+    this.request[i] = call.request;
+    this.row[i] = call.row;
+    this.startNs[i] = call.startNs;
+    this.endNs[i] = call.endNs;
+    this.durationNs[i] = call.durationNs;
+    this.operation[i] = call.operation;
+    this.failed[i] = call.failed ? 1 : 0;
+  }
+
+  at(i: number): Call {
+    return {
+      queue: this.queue[i],
+      request: this.request[i],
+      row: this.row[i],
+      startNs: this.startNs[i],
+      endNs: this.endNs[i],
+      durationNs: this.durationNs[i],
+      operation: this.operation[i],
+      failed: this.failed[i] === 1,
+    };
+  }
+
+  /** @returns one number for the calls of one operation to one server. */
+  operationKey(i: number): number {
+    return this.queue[i] * 2 ** 26 + this.operation[i];
+  }
+
+  /** @returns the indexes of the calls to each server, in order. */
+  byQueue(): Map<number, Int32Array> {
+    const counts = new Map<number, number>();
+    for (let i = 0; i < this.length; i++) counts.set(this.queue[i], (counts.get(this.queue[i]) ?? 0) + 1);
+    const members = new Map<number, Int32Array>();
+    for (const [queue, count] of counts) members.set(queue, new Int32Array(count));
+    counts.clear();
+    for (let i = 0; i < this.length; i++) {
+      const at = counts.get(this.queue[i]) ?? 0;
+      (members.get(this.queue[i]) as Int32Array)[at] = i;
+      counts.set(this.queue[i], at + 1);
+    }
+    return members;
+  }
+
+  protected grow(capacity: number): void {
+    this.queue = grownInt32(this.queue, capacity);
+    this.request = grownInt32(this.request, capacity);
+    this.row = grownInt32(this.row, capacity);
+    this.startNs = grownFloat64(this.startNs, capacity);
+    this.endNs = grownFloat64(this.endNs, capacity);
+    this.durationNs = grownFloat64(this.durationNs, capacity);
+    this.operation = grownInt32(this.operation, capacity);
+    this.failed = grownUint8(this.failed, capacity);
+  }
+}

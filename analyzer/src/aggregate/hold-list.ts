@@ -1,0 +1,69 @@
+import type { Hold } from './activity.ts';
+import { FIRST, grownFloat64, grownInt32, RecordList } from './record-list.ts';
+
+/** All holds of the requests. */
+export class HoldList extends RecordList<Hold> {
+  queue: Int32Array = new Int32Array(FIRST);
+  instance: Int32Array = new Int32Array(FIRST);
+  request: Int32Array = new Int32Array(FIRST);
+  row: Int32Array = new Int32Array(FIRST);
+  host: Int32Array = new Int32Array(FIRST);
+  startNs: Float64Array = new Float64Array(FIRST);
+  endNs: Float64Array = new Float64Array(FIRST);
+  /** Index into `keys`; 0: none. */
+  key: Int32Array = new Int32Array(FIRST);
+  readonly keys: (string | null)[] = [null];
+  readonly #keyIds = new Map<string | null, number>([[null, 0]]);
+
+  push(hold: Hold): void {
+    const i = this.next(this.queue.length);
+    this.queue[i] = hold.queue;
+    this.instance[i] = hold.instance;
+    this.request[i] = hold.request;
+    this.row[i] = hold.row;
+    this.host[i] = hold.host;
+    this.startNs[i] = hold.startNs;
+    this.endNs[i] = hold.endNs;
+    this.key[i] = this.#keyId(hold.key);
+  }
+
+  at(i: number): Hold {
+    return {
+      queue: this.queue[i],
+      instance: this.instance[i],
+      request: this.request[i],
+      row: this.row[i],
+      host: this.host[i],
+      startNs: this.startNs[i],
+      endNs: this.endNs[i],
+      key: this.keys[this.key[i]],
+    };
+  }
+
+  /** @returns the holds of one queue. */
+  ofQueue(queue: number): Hold[] {
+    const own: Hold[] = [];
+    for (let i = 0; i < this.length; i++) if (this.queue[i] === queue) own.push(this.at(i));
+    return own;
+  }
+
+  protected grow(capacity: number): void {
+    this.queue = grownInt32(this.queue, capacity);
+    this.instance = grownInt32(this.instance, capacity);
+    this.request = grownInt32(this.request, capacity);
+    this.row = grownInt32(this.row, capacity);
+    this.host = grownInt32(this.host, capacity);
+    this.startNs = grownFloat64(this.startNs, capacity);
+    this.endNs = grownFloat64(this.endNs, capacity);
+    this.key = grownInt32(this.key, capacity);
+  }
+
+  #keyId(key: string | null): number {
+    let id = this.#keyIds.get(key);
+    if (id === undefined) {
+      id = this.keys.push(key) - 1;
+      this.#keyIds.set(key, id);
+    }
+    return id;
+  }
+}

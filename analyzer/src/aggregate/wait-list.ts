@@ -1,0 +1,66 @@
+import type { Wait } from './activity.ts';
+import { FIRST, grownFloat64, grownInt32, grownUint8, RecordList } from './record-list.ts';
+
+/** All waits of the requests. */
+export class WaitList extends RecordList<Wait> {
+  queue: Int32Array = new Int32Array(FIRST);
+  instance: Int32Array = new Int32Array(FIRST);
+  request: Int32Array = new Int32Array(FIRST);
+  row: Int32Array = new Int32Array(FIRST);
+  startNs: Float64Array = new Float64Array(FIRST);
+  endNs: Float64Array = new Float64Array(FIRST);
+  outcome: Uint8Array = new Uint8Array(FIRST);
+  /** NaN: not stated. */
+  inUse: Float64Array = new Float64Array(FIRST);
+  depth: Float64Array = new Float64Array(FIRST);
+
+  push(wait: Wait): void {
+    const i = this.next(this.queue.length);
+    this.queue[i] = wait.queue;
+    this.instance[i] = wait.instance;
+    this.request[i] = wait.request;
+    this.row[i] = wait.row;
+    this.startNs[i] = wait.startNs;
+    this.endNs[i] = wait.endNs;
+    this.outcome[i] = wait.outcome;
+    this.inUse[i] = wait.inUse ?? Number.NaN;
+    this.depth[i] = wait.depth ?? Number.NaN;
+  }
+
+  at(i: number): Wait {
+    return {
+      queue: this.queue[i],
+      instance: this.instance[i],
+      request: this.request[i],
+      row: this.row[i],
+      startNs: this.startNs[i],
+      endNs: this.endNs[i],
+      outcome: this.outcome[i],
+      inUse: stated(this.inUse[i]),
+      depth: stated(this.depth[i]),
+    };
+  }
+
+  /** @returns the waits on one queue. */
+  ofQueue(queue: number): Wait[] {
+    const own: Wait[] = [];
+    for (let i = 0; i < this.length; i++) if (this.queue[i] === queue) own.push(this.at(i));
+    return own;
+  }
+
+  protected grow(capacity: number): void {
+    this.queue = grownInt32(this.queue, capacity);
+    this.instance = grownInt32(this.instance, capacity);
+    this.request = grownInt32(this.request, capacity);
+    this.row = grownInt32(this.row, capacity);
+    this.startNs = grownFloat64(this.startNs, capacity);
+    this.endNs = grownFloat64(this.endNs, capacity);
+    this.outcome = grownUint8(this.outcome, capacity);
+    this.inUse = grownFloat64(this.inUse, capacity);
+    this.depth = grownFloat64(this.depth, capacity);
+  }
+}
+
+function stated(value: number): number | null {
+  return Number.isNaN(value) ? null : value;
+}
