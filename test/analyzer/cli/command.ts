@@ -14,10 +14,12 @@ export function waitfall(
   args: readonly string[],
   options: { stdin?: string; cwd?: string; env?: Readonly<Record<string, string>> } = {},
 ): Promise<Ran> {
+  // Set or empty, either makes some versions of Node warn about the other.
+  const { NO_COLOR: _no, FORCE_COLOR: _force, ...env } = process.env;
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ['--conditions=waitfall-source', MAIN, ...args], {
       cwd: options.cwd,
-      env: { ...process.env, NO_COLOR: '', FORCE_COLOR: '', ...options.env },
+      env: { ...env, ...options.env },
     });
     let stdout = '';
     let stderr = '';

@@ -63,6 +63,7 @@ test('fish proposes commands, options and values', { skip: !has('fish') }, async
   const { path } = await script('fish');
   const complete = (line: string) => {
     const { stdout } = spawnSync('fish', ['-c', `source ${path}; complete -C '${line}'`], {
+      cwd: folder,
       encoding: 'utf8',
     });
     return stdout
