@@ -114,9 +114,13 @@ test('what is cleared or aborted while it waits is an aborted wait', async () =>
   const limit = wrapLimit(pLimit({ concurrency: 1, rejectOnClear: true }), 'cleared');
   const first = limit(() => sleep(30));
   const { traceId } = await request(async () => {
-    const second = limit(() => sleep(1));
+    const rejected = assert.rejects(
+      limit(() => sleep(1)),
+      { name: 'AbortError' },
+    );
+    await sleep(3);
     limit.clearQueue();
-    await assert.rejects(second, { name: 'AbortError' });
+    await rejected;
   });
   await first;
   assert.equal(attribute(one(recording, 'pool_wait', traceId), 'outcome'), 'aborted');
@@ -125,14 +129,19 @@ test('what is cleared or aborted while it waits is an aborted wait', async () =>
   const running = queue.add(() => sleep(30));
   const abort = new AbortController();
   const aborted = await request(async () => {
-    const waiting = queue.add(() => sleep(1), { signal: abort.signal });
+    const rejected = assert.rejects(queue.add(() => sleep(1), { signal: abort.signal }));
+    await sleep(3);
     abort.abort();
-    await assert.rejects(waiting);
+    await rejected;
   });
   const cleared = await request(async () => {
-    const waiting = queue.add(() => sleep(1));
+    const rejected = assert.rejects(
+      queue.add(() => sleep(1)),
+      { name: 'AbortError' },
+    );
+    await sleep(3);
     queue.clear();
-    await assert.rejects(waiting, { name: 'AbortError' });
+    await rejected;
   });
   await running;
   for (const trace of [aborted, cleared]) {

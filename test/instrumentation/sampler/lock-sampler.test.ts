@@ -179,7 +179,7 @@ test('the holder at the root of a chain is named, and its trace where its commen
   assert.equal(wait.links[0].traceId, 'ab'.repeat(16));
   assert.equal(wait.links[0].spanId, 'cd'.repeat(8));
   assert.equal(wait.links[0].attributes['waitfall.link'], 'blocked_by');
-  assert.ok((wait.links[0].attributes['waitfall.link.samples'] as number) >= 2);
+  assert.ok((wait.links[0].attributes['waitfall.link.samples'] as number) >= 1);
 });
 
 test('a holder of this process is linked by its process id, also when it only reads', async () => {

@@ -46,6 +46,8 @@ export class SampledStatement implements ObservedStatement {
   readonly #onExplained: OnExplained | undefined;
   #lastLookMs: number | undefined;
   #answeredMs = 0;
+  /** Looks since the last that saw it wait for a lock. */
+  #busyLooks = 0;
   #done = false;
 
   constructor(subject: Subject, onExplained?: OnExplained) {
@@ -65,6 +67,7 @@ export class SampledStatement implements ObservedStatement {
   /** A poll saw the statement working, or waiting for anything but a lock. */
   seenBusy(row: ActivityRow, atMs: number): void {
     this.#note(row, atMs);
+    this.#busyLooks++;
     const seen = this.#episodes.at(-1)?.seen;
     if (seen !== undefined) seen.overMs ??= atMs;
   }
@@ -79,12 +82,16 @@ export class SampledStatement implements ObservedStatement {
   ): void {
     const notYetMs = this.#lastLookMs;
     this.#note(row, atMs);
+    const resource = lockResource(row, this.subject.relation);
     let episode = this.#episodes.at(-1);
+    // When a row changes hands, those who want it wake up and wait again: one look may fall in between.
+    if (episode?.resource === resource && this.#busyLooks <= 1) episode.seen.overMs = undefined;
+    this.#busyLooks = 0;
     if (episode === undefined || episode.seen.overMs !== undefined) {
       episode = {
         seen: { notYetMs, waitStartMs, firstSeenMs: atMs, lastSeenMs: atMs, overMs: undefined },
         holders: new Holders(),
-        resource: lockResource(row, this.subject.relation),
+        resource,
         capacity: lockCapacity(row),
         // Those it waits for are its holders and whoever stands before it.
         queueDepth: Math.max(0, (row.blockers?.length ?? 1) - 1),
