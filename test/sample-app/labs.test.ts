@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { BulkheadFullError, Semaphore } from '../../sample-app/src/labs/semaphore.ts';
 import { table } from '../../sample-app/src/labs/table.ts';
-import { readWaits } from '../../sample-app/src/labs/waits.ts';
+import { completedPerSecond, meanVisit, readVisits } from '../../sample-app/src/labs/visits.ts';
+import type { StepResult } from '../../sample-app/src/load/step-recorder.ts';
 
 test('a semaphore lets in as many as it has permits, queues in order, and turns the others away', async () => {
   const semaphore = new Semaphore(2, 2);
@@ -38,7 +39,7 @@ test('a table aligns its columns', () => {
   );
 });
 
-test('waits are read from spans: those that got the resource, with their holds', async () => {
+test('visits are read from spans: all count as received, those that got the resource wait and hold, and complete', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'waitfall-test-'));
   const span = (name: string, start: number, end: number, outcome: string, hold?: number) => ({
     name,
@@ -59,7 +60,15 @@ test('waits are read from spans: those that got the resource, with their holds',
   ];
   const file = join(directory, 'traces.jsonl');
   writeFileSync(file, `${JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] })}\n`);
-  assert.deepEqual(await readWaits(file, 'slots'), { count: 2, meanWaitNs: 100, meanHoldNs: 100 });
-  assert.deepEqual(await readWaits(file, 'pool'), { count: 0, meanWaitNs: null, meanHoldNs: null });
+  const visits = await readVisits(file, 'slots');
+  assert.equal(visits.length, 3);
+  assert.deepEqual(meanVisit(visits), { count: 2, meanWaitNs: 100, meanHoldNs: 100 });
+  const step = { startUnixNano: '0', endUnixNano: '300' } as StepResult;
+  assert.equal(Math.round(completedPerSecond(visits, step) * 300e-9), 1, 'released at 250, not at 350');
+  assert.deepEqual(meanVisit(await readVisits(file, 'pool')), {
+    count: 0,
+    meanWaitNs: null,
+    meanHoldNs: null,
+  });
   rmSync(directory, { recursive: true });
 });

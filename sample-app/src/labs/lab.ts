@@ -1,12 +1,12 @@
 import type { ChildProcess } from 'node:child_process';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { LoadFile } from '../load/load-file.ts';
 import type { LoadMessage } from '../load/main.ts';
 import { checkManifest, type LoadManifest } from '../load/manifest.ts';
 import { runDelayNs } from '../machine/cpu.ts';
 import { analyze, verdictLine } from '../run/analyzer.ts';
-import type { Children } from '../run/children.ts';
-import { makeRunDirectory, say, shown } from '../run/command.ts';
+import { elapsedSeconds, makeRunDirectory, type Running, say, shown } from '../run/command.ts';
 import { offerLoad } from '../run/load.ts';
 import { registerModule } from '../run/register-module.ts';
 import type { ReportFile } from '../run/report-file.ts';
@@ -15,6 +15,8 @@ import type { Ready } from './listen.ts';
 
 /** A measurement disturbed by other programs is repeated this often at most. */
 const REPEATS = 2;
+/** … and only while the lab can still end within 90 s, seconds after its start. */
+const REPEAT_UNTIL_SECONDS = 40;
 /** Counts are trusted when requests started no later than this (p99), ms, … */
 const LAG_MS = 50;
 /**
@@ -32,13 +34,13 @@ export interface LabService {
 
 /** Starts one of the small services of the labs. @param traceFile where its spans go; none: not instrumented. */
 export async function startLabService(
-  children: Children,
+  running: Running,
   name: string,
   file: URL,
   args: readonly string[],
   traceFile?: string,
 ): Promise<LabService> {
-  const { child, ready } = await children.start<Ready>(name, file, {
+  const { child, ready } = await running.children.start<Ready>(name, file, {
     args,
     ...(traceFile
       ? {
@@ -77,24 +79,30 @@ export interface LabExperiment {
 
 /** Runs one experiment with a fresh service, again where it was disturbed, at most {@link REPEATS} times more. */
 export async function runExperiment(
-  children: Children,
+  running: Running,
   experiment: LabExperiment,
   repeat = true,
 ): Promise<LabRun> {
   for (let attempt = 0; ; attempt++) {
-    const run = await runOnce(children, experiment);
-    if (!run.disturbed || !repeat || attempt === REPEATS) return run;
+    const run = await runOnce(running, experiment);
+    const late = elapsedSeconds() > REPEAT_UNTIL_SECONDS;
+    if (!run.disturbed || !repeat || late || attempt === REPEATS) return run;
     say(`  ${experiment.name} was disturbed by other programs; repeated`);
   }
 }
 
-async function runOnce(children: Children, experiment: LabExperiment): Promise<LabRun> {
+async function runOnce(running: Running, experiment: LabExperiment): Promise<LabRun> {
   const directory = await makeRunDirectory(experiment.runs, experiment.name);
+  let finished = false;
+  // Half a run shows nothing: an interrupted lab leaves whole ones only.
+  running.onEnd(async () => {
+    if (!finished) await rm(directory, { recursive: true, force: true });
+  });
   const service = await experiment.start(join(directory, 'traces.jsonl'));
   await warmUp(service.url + (experiment.warmUpPath ?? experiment.load.requests[0]!.path));
   experiment.beforeLoad?.(service);
   const delayBefore = runDelayNs(service.child.pid!);
-  const load = await offerLoad(children, {
+  const load = await offerLoad(running.children, {
     manifest: checkManifest(experiment.load, experiment.name),
     url: service.url,
     directory,
@@ -103,7 +111,8 @@ async function runOnce(children: Children, experiment: LabExperiment): Promise<L
   });
   const serviceDelayNs = (runDelayNs(service.child.pid!) ?? 0) - (delayBefore ?? 0);
   await experiment.afterLoad?.(service);
-  await children.stop(service.child);
+  await running.children.stop(service.child);
+  finished = true;
   return { directory, load, disturbed: isDisturbed(load, serviceDelayNs) };
 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 export interface ReportFile {
   readonly schemaVersion: number;
   readonly resources: readonly ReportResource[];
+  readonly windows: readonly ReportWindow[];
   readonly verdict: {
     readonly status: string;
     readonly first: { readonly kind: string; readonly resource: string } | null;
@@ -17,6 +18,18 @@ export interface ReportFile {
     readonly evidence: readonly { readonly text: string }[];
     readonly whatIf: readonly ReportWhatIf[];
   };
+}
+
+export interface ReportWindow {
+  readonly plannedPerSecond: number | null;
+  readonly receivedPerSecond: number;
+  readonly completedPerSecond: number;
+  readonly goodputPerSecond: number;
+  readonly segments: readonly {
+    readonly segment: string;
+    readonly resource: string | null;
+    readonly meanNs: number;
+  }[];
 }
 
 export interface ReportResource {

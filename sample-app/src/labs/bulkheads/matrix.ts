@@ -1,10 +1,10 @@
 import { duration } from '../../load/format.ts';
 import type { StepResult } from '../../load/step-recorder.ts';
 import { type ProcessState, processState } from '../../machine/process-state.ts';
-import type { Children } from '../../run/children.ts';
-import { say } from '../../run/command.ts';
+import { type Running, say } from '../../run/command.ts';
 import { type LabRun, runExperiment, startLabService } from '../lab.ts';
 import { table } from '../table.ts';
+import { secondsOf } from '../visits.ts';
 
 /** Time of the downstream call, ms. */
 const SERVICE_MS = 20;
@@ -38,9 +38,9 @@ interface Cell {
 const HEADER = [
   'bulkhead',
   'users',
-  'served/s',
+  'completed/s',
+  'goodput/s',
   'at most',
-  'answers/s',
   'p50',
   'p99',
   'rejected',
@@ -52,12 +52,14 @@ const HEADER = [
 
 /** Measures every bulkhead under every number of users and prints the table. @returns false where a number is impossible. */
 export async function compareBulkheads(
-  children: Children,
+  running: Running,
   downstream: string,
   runs: string,
+  seconds: number = SECONDS,
 ): Promise<boolean> {
   const cells: Cell[] = [];
-  for (const bulkhead of BULKHEADS) cells.push(...(await measure(children, downstream, runs, bulkhead)));
+  for (const bulkhead of BULKHEADS)
+    cells.push(...(await measure(running, downstream, runs, bulkhead, seconds)));
   for (const line of table(HEADER, cells.map(rowOf))) say(line);
   let plausible = true;
   for (const cell of cells) {
@@ -66,13 +68,13 @@ export async function compareBulkheads(
     if (cell.step.goodputPerSecond > most * 1.03) {
       plausible = false;
       say(
-        `  FAILS  ${label(cell.bulkhead)}, ${cell.step.users} users: more served than size / service time allows`,
+        `  FAILS  ${label(cell.bulkhead)}, ${cell.step.users} users: a goodput of ${cell.step.goodputPerSecond.toFixed(0)}/s is more than size / service time allows`,
       );
     }
-    if (answersPerSecond(cell.step) > most * 1.03) {
+    if (completedPerSecond(cell.step) > most * 1.03) {
       say(
-        `  note   ${label(cell.bulkhead)}, ${cell.step.users} users: ${answersPerSecond(cell.step).toFixed(0)} answers/s are more than ` +
-          `size / service time allows (${most.toFixed(0)}/s): a table that counts answers counts rejections`,
+        `  note   ${label(cell.bulkhead)}, ${cell.step.users} users: ${completedPerSecond(cell.step).toFixed(0)} completed/s are more than ` +
+          `size / service time allows (${most.toFixed(0)}/s): a table that takes them for throughput counts rejections`,
       );
     }
   }
@@ -86,21 +88,23 @@ function ceiling({ mode, size }: Bulkhead): number | null {
 
 const label = ({ mode, size }: Bulkhead): string => (mode === 'none' ? mode : `${mode} ${size}`);
 
-function answersPerSecond(step: StepResult): number {
-  return (step.succeeded + step.rejected) / SECONDS;
+/** Answers of any kind, rejections too. */
+function completedPerSecond(step: StepResult): number {
+  return (step.succeeded + step.rejected) / secondsOf(step);
 }
 
 async function measure(
-  children: Children,
+  running: Running,
   downstream: string,
   runs: string,
   bulkhead: Bulkhead,
+  seconds: number,
 ): Promise<Cell[]> {
   const states: ProcessState[] = [];
   const { mode, size, queue } = bulkhead;
   const args = [downstream, mode, String(size), String(queue), '1000'];
   const run: LabRun = await runExperiment(
-    children,
+    running,
     {
       name: `bulkheads-${label(bulkhead).replace(' ', '-')}`,
       runs,
@@ -110,14 +114,14 @@ async function measure(
         backoffMs: SERVICE_MS,
         steps: [
           { phase: 'warmup', users: USERS[0]!, seconds: 0.5 },
-          ...USERS.map((users) => ({ phase: 'steady' as const, users, seconds: SECONDS })),
+          ...USERS.map((users) => ({ phase: 'steady' as const, users, seconds })),
         ],
         requests: [
           { name: 'order', share: 1, method: 'GET', path: `/order?ms=${SERVICE_MS}`, route: '/order' },
         ],
       },
       // Not instrumented: this table is about what a bulkhead costs.
-      start: () => startLabService(children, 'orders', new URL('server.ts', import.meta.url), args),
+      start: () => startLabService(running, 'orders', new URL('server.ts', import.meta.url), args),
       onMessage: (message, service) => {
         if ('step' in message) states.push(processState(service.child.pid!));
       },
@@ -147,9 +151,9 @@ function rowOf({ bulkhead, step, threads, memoryBytes, switchesPerSecond }: Cell
   return [
     label(bulkhead),
     String(step.users),
+    completedPerSecond(step).toFixed(0),
     step.goodputPerSecond.toFixed(0),
     most === null ? '-' : most.toFixed(0),
-    answersPerSecond(step).toFixed(0),
     duration(step.latencyFromSentNs.p50),
     duration(step.latencyFromSentNs.p99),
     `${((100 * step.rejected) / Math.max(1, step.started)).toFixed(0)} %`,

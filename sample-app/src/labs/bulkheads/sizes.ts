@@ -1,11 +1,10 @@
 import { join } from 'node:path';
 import { duration } from '../../load/format.ts';
 import { waitfall } from '../../run/analyzer.ts';
-import type { Children } from '../../run/children.ts';
-import { say } from '../../run/command.ts';
+import { type Running, say } from '../../run/command.ts';
 import { runExperiment, startLabService } from '../lab.ts';
 import { table } from '../table.ts';
-import { readWaits } from '../waits.ts';
+import { meanVisit, readVisits } from '../visits.ts';
 
 /** What the size is asked for: this rate with this mean wait at most. */
 const RATE = 300;
@@ -17,11 +16,12 @@ const ANSWER = /^\s*bulkhead:price .*\s(\d+)[–-](\d+)\s+(\d+)\s*$/m;
 
 /** Asks the analyzer how large the bulkhead must be, by rule of thumb and by Erlang C, and tries both sizes. */
 export async function trySizes(
-  children: Children,
+  running: Running,
   downstream: string,
   runs: string,
   measured: string,
   callMs: number,
+  seconds: number = SECONDS,
 ): Promise<void> {
   const { output } = await waitfall(['size', measured, '--rate', String(RATE), '--wait', `${WAIT_MS}ms`]);
   const [, low, , erlang] = ANSWER.exec(output) ?? [];
@@ -38,21 +38,21 @@ export async function trySizes(
     ['rule of thumb', Number(low)],
   ] as const) {
     const run = await runExperiment(
-      children,
+      running,
       {
         name: `bulkheads-size-${size}`,
         runs,
         load: {
           name: `size ${size}`,
           arrivals: 'poisson',
-          steps: [{ phase: 'steady', arrivalsPerSecond: RATE, seconds: SECONDS }],
+          steps: [{ phase: 'steady', arrivalsPerSecond: RATE, seconds }],
           requests: [
             { name: 'order', share: 1, method: 'GET', path: `/order?ms=${callMs}`, route: '/order' },
           ],
         },
         start: (traceFile) =>
           startLabService(
-            children,
+            running,
             'orders',
             new URL('server.ts', import.meta.url),
             [downstream, 'semaphore', String(size), '1000', '1000'],
@@ -62,7 +62,7 @@ export async function trySizes(
       },
       false,
     );
-    const { meanWaitNs } = await readWaits(join(run.directory, 'traces.jsonl'), 'bulkhead:price');
+    const { meanWaitNs } = meanVisit(await readVisits(join(run.directory, 'traces.jsonl'), 'bulkhead:price'));
     const { p99 } = run.load.steps[0]!.latencyFromPlannedNs;
     rows.push([rule, String(size), duration(meanWaitNs), duration(p99), run.disturbed ? 'disturbed' : '']);
   }

@@ -1,8 +1,9 @@
 import { duration } from '../../load/format.ts';
-import type { StepResult } from '../../load/step-recorder.ts';
-import type { Children } from '../../run/children.ts';
-import { say } from '../../run/command.ts';
-import { runExperiment, startLabService } from '../lab.ts';
+import type { ClassResult } from '../../load/step-recorder.ts';
+import { analyze } from '../../run/analyzer.ts';
+import { type Running, say } from '../../run/command.ts';
+import { UNRECORDED } from '../../run/unrecorded.ts';
+import { judge, type LabRun, runExperiment, startLabService } from '../lab.ts';
 import { table } from '../table.ts';
 import type { Bulkhead } from './matrix.ts';
 
@@ -33,54 +34,104 @@ const HEADER = [
   'plain p99',
 ];
 
-/** The downstream slows down: what does a bulkhead keep alive, and how much work is done for nobody? */
-export async function slowDownstream(children: Children, downstream: string, runs: string): Promise<void> {
-  const rows: string[][] = [];
-  rows.push(await measure(children, downstream, runs, SHAPES[0]!, FAST_MS));
-  for (const shape of SHAPES) rows.push(await measure(children, downstream, runs, shape, SLOW_MS));
-  for (const line of table(HEADER, rows)) say(line);
+interface SlowRun {
+  readonly run: LabRun;
+  readonly shape: Bulkhead;
+  readonly ms: number;
+  /** Calls that were finished for nobody; null where the service did not say. */
+  readonly wasted: number | null;
+}
+
+/**
+ * The downstream slows down: what does a bulkhead keep alive, and how much work is done for nobody?
+ * @returns false where an undisturbed run shows what cannot be.
+ */
+export async function slowDownstream(
+  running: Running,
+  downstream: string,
+  runs: string,
+  seconds: number = SECONDS,
+): Promise<boolean> {
+  const measured = [await measure(running, downstream, runs, SHAPES[0]!, FAST_MS, seconds)];
+  for (const shape of SHAPES)
+    measured.push(await measure(running, downstream, runs, shape, SLOW_MS, seconds));
+  for (const line of table(HEADER, measured.map(rowOf))) say(line);
+  await sayWhatTheReportSays(measured.at(-1)!);
+  return measured.map((one) => judgeOne(one, seconds)).every((right) => right);
+}
+
+/** The counts that the experiment fixes: who gives up, and how many calls a bulkhead can waste at most. */
+function judgeOne({ run, shape, ms, wasted }: SlowRun, seconds: number): boolean {
+  const order = run.load.steps[0]!.requests['order']!;
+  const name = nameOf(shape);
+  if (ms === FAST_MS) return true;
+  const nobody = judge(
+    run,
+    `${name}: no order is served by a call that takes longer than its client waits`,
+    order.succeeded === 0,
+    `${order.succeeded} served, ${order.timedOut} timed out, ${order.rejected} rejected`,
+  );
+  if (shape.mode === 'none' || wasted === null) return nobody;
+  // What is in the bulkhead or its queue when the load ends is finished as well.
+  const most = Math.ceil((shape.size * seconds * 1000) / SLOW_MS) + shape.size + shape.queue;
+  const bounded = wasted <= most;
+  return (
+    judge(run, `${name}: wastes no more calls than its size lets through`, bounded, `${wasted} of ${most}`) &&
+    nobody
+  );
+}
+
+/** The service's own spans show the same waste: holds that went on after their client had gone. */
+async function sayWhatTheReportSays({ run, shape }: SlowRun): Promise<void> {
+  const { report } = await analyze(run.directory);
+  const waste = report?.verdict.findings.find(({ text }) => text.startsWith('wasted work'));
+  say(`  ${nameOf(shape)}, from its spans: ${waste?.text ?? 'no wasted work is named'}`);
 }
 
 async function measure(
-  children: Children,
+  running: Running,
   downstream: string,
   runs: string,
-  { mode, size, queue }: Bulkhead,
+  shape: Bulkhead,
   ms: number,
-): Promise<string[]> {
+  seconds: number,
+): Promise<SlowRun> {
   let wasted: number | null = null;
-  const name = mode === 'none' ? mode : `${mode} ${size}`;
-  const args = [downstream, mode, String(size), String(queue), String(SLOTS)];
+  const name = nameOf(shape);
+  const args = [downstream, shape.mode, String(shape.size), String(shape.queue), String(SLOTS)];
   const run = await runExperiment(
-    children,
+    running,
     {
       name: `bulkheads-${ms === FAST_MS ? 'fast' : 'slow'}-${name.replace(' ', '-')}`,
       runs,
       load: {
         name: `${name}, downstream ${ms} ms`,
         timeoutMs: TIMEOUT_MS,
-        steps: [{ phase: 'steady', arrivalsPerSecond: RATE, seconds: SECONDS }],
+        steps: [{ phase: 'steady', arrivalsPerSecond: RATE, seconds }],
         requests: [
           { name: 'order', share: 1 - PLAIN_SHARE, method: 'GET', path: `/order?ms=${ms}`, route: '/order' },
           { name: 'plain', share: PLAIN_SHARE, method: 'GET', path: '/plain' },
         ],
       },
-      start: () => startLabService(children, 'orders', new URL('server.ts', import.meta.url), args),
+      start: (traceFile) =>
+        startLabService(running, 'orders', new URL('server.ts', import.meta.url), args, traceFile),
       warmUpPath: `/order?ms=1`,
       afterLoad: async ({ url }) => {
-        const response = await fetch(`${url}/wasted`);
+        const response = await fetch(`${url}/wasted`, { headers: { traceparent: UNRECORDED } });
         wasted = ((await response.json()) as { wasted: number }).wasted;
       },
     },
     false,
   );
-  return row(name, ms, run.load.steps[0]!, wasted);
+  return { run, shape, ms, wasted };
 }
 
-function row(name: string, ms: number, step: StepResult, wasted: number | null): string[] {
-  const { order, plain } = step.requests as Record<'order' | 'plain', StepResult['requests'][string]>;
+const nameOf = ({ mode, size }: Bulkhead): string => (mode === 'none' ? mode : `${mode} ${size}`);
+
+function rowOf({ run, shape, ms, wasted }: SlowRun): string[] {
+  const { order, plain } = run.load.steps[0]!.requests as Record<'order' | 'plain', ClassResult>;
   return [
-    name,
+    nameOf(shape),
     `${ms} ms`,
     `${order.succeeded} of ${order.planned}`,
     String(order.rejected),

@@ -3,12 +3,13 @@
  *
  *   npm run lab:retries [-- --short]
  */
+import { join } from 'node:path';
 import { duration } from '../../load/format.ts';
-import type { Children } from '../../run/children.ts';
-import { say, sayWithTime } from '../../run/command.ts';
+import { type Running, say, sayWithTime } from '../../run/command.ts';
 import { judge, type LabLoad, type LabRun, printVerdict, runExperiment, startLabService } from '../lab.ts';
 import { type LabOptions, runLab } from '../options.ts';
 import { table } from '../table.ts';
+import { completedPerSecond, readVisits, secondsOf, type Visit } from '../visits.ts';
 
 /** Eight workers of 50 ms can do this much. */
 const CAPACITY = 160;
@@ -36,15 +37,27 @@ function loadWith(name: string, attempts: number, stepSeconds: number): LabLoad 
   };
 }
 
-const HEADER = ['clients', 'offered/s', 'sent/s', 'served/s', 'of those asked', 'given up', 'p50', 'p99'];
+/** Completed: worked off by the service, wanted or not. Goodput: answered while the client still waited. */
+const HEADER = [
+  'clients',
+  'offered/s',
+  'sent/s',
+  'completed/s',
+  'goodput/s',
+  'served',
+  'given up',
+  'p50',
+  'p99',
+];
 
-function rowsOf(name: string, { load }: LabRun): string[][] {
+function rowsOf(name: string, { load }: LabRun, visits: readonly Visit[]): string[][] {
   return load.steps.map((step) => {
-    const seconds = Number(BigInt(step.endUnixNano) - BigInt(step.startUnixNano)) / 1e9;
+    const seconds = secondsOf(step);
     return [
       step.phase === 'recovery' ? `${name}, afterwards` : name,
       step.arrivalsPerSecond.toFixed(0),
       (step.attempts / seconds).toFixed(0),
+      completedPerSecond(visits, step).toFixed(0),
       (step.succeeded / seconds).toFixed(0),
       `${((100 * step.succeeded) / step.planned).toFixed(0)} %`,
       String(step.timedOut),
@@ -61,17 +74,17 @@ function amplification({ load }: LabRun): number {
   return attempts / steps.reduce((sum, step) => sum + step.started, 0);
 }
 
-async function lab(children: Children, { runs, short }: LabOptions): Promise<boolean> {
+async function lab(running: Running, { runs, short, seconds }: LabOptions): Promise<boolean> {
   const run = async (name: string, attempts: number) => {
     sayWithTime(`clients that ${attempts === 1 ? 'give up after one attempt' : `try ${attempts} times`}`);
     return runExperiment(
-      children,
+      running,
       {
         name: `retries-${attempts}`,
         runs,
-        load: loadWith(name, attempts, short ? 2 : 3),
+        load: loadWith(name, attempts, seconds ?? (short ? 2 : 3)),
         start: (traceFile) =>
-          startLabService(children, 'workers', new URL('server.ts', import.meta.url), [], traceFile),
+          startLabService(running, 'workers', new URL('server.ts', import.meta.url), [], traceFile),
       },
       false,
     );
@@ -79,8 +92,15 @@ async function lab(children: Children, { runs, short }: LabOptions): Promise<boo
   const patient = await run('1 attempt', 1);
   const pushing = await run('3 attempts', 3);
   say('');
-  for (const line of table(HEADER, [...rowsOf('1 attempt', patient), ...rowsOf('3 attempts', pushing)]))
-    say(line);
+  const rows: string[][] = [];
+  for (const [name, made] of [
+    ['1 attempt', patient],
+    ['3 attempts', pushing],
+  ] as const) {
+    const visits = await readVisits(join(made.directory, 'traces.jsonl'), 'workers');
+    rows.push(...rowsOf(name, made, visits));
+  }
+  for (const line of table(HEADER, rows)) say(line);
   say('');
   const factor = amplification(pushing);
   const report = await printVerdict(pushing);

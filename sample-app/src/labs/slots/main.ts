@@ -5,8 +5,8 @@
  */
 import { join } from 'node:path';
 import { duration } from '../../load/format.ts';
-import type { Children } from '../../run/children.ts';
-import { say, sayWithTime } from '../../run/command.ts';
+import type { StepResult } from '../../load/step-recorder.ts';
+import { type Running, say, sayWithTime } from '../../run/command.ts';
 import {
   type ExpectedCount,
   judge,
@@ -19,96 +19,92 @@ import {
 } from '../lab.ts';
 import { type LabOptions, runLab } from '../options.ts';
 import { table } from '../table.ts';
-import { type MeanWait, readWaits } from '../waits.ts';
+import { meanVisit, readVisits, secondsOf, type Visit } from '../visits.ts';
 
 const SLOTS = 4;
+const WORK_MS = 200;
 const SECONDS = 5;
+const RAMP_SECONDS = 3;
 const RATE = 40;
 const work = (ms: number) => [
   { name: `work ${ms} ms`, share: 1, method: 'GET', path: `/work?ms=${ms}`, route: '/work' },
 ];
-const open = (name: string, ms: number, maxInFlight: number): LabLoad => ({
+const open = (name: string, ms: number, maxInFlight: number, seconds: number): LabLoad => ({
   name,
   model: 'open',
   arrivals: 'even',
   maxInFlight,
-  steps: [{ phase: 'steady', arrivalsPerSecond: RATE, seconds: SECONDS }],
+  steps: [{ phase: 'steady', arrivalsPerSecond: RATE, seconds }],
   requests: work(ms),
 });
 
 interface SlotsExperiment {
   readonly load: LabLoad;
   readonly says: string;
-  readonly expected: (run: LabRun) => ExpectedCount[];
+  readonly expected: (step: StepResult) => ExpectedCount[];
 }
 
-const EXPERIMENTS: readonly SlotsExperiment[] = [
-  {
-    load: open('open 20 ms', 20, 64),
-    says: '40/s offered to 4 slots that can do 200/s: nobody waits',
-    expected: ({ load: { steps } }) => [
-      { what: 'served', actual: steps[0]!.succeeded, expected: RATE * SECONDS, tolerance: 0 },
-    ],
-  },
-  {
-    load: {
-      name: 'closed 200 ms',
-      model: 'closed',
-      steps: [{ phase: 'steady', users: SLOTS, seconds: SECONDS }],
-      requests: work(200),
+/** What the slots let through while 200 ms of work fill them. */
+const servedIn = (seconds: number) => (SLOTS * seconds * 1000) / WORK_MS;
+
+function experiments(seconds: number): SlotsExperiment[] {
+  const planned = RATE * seconds;
+  return [
+    {
+      load: open('open 20 ms', 20, 64, seconds),
+      says: '40/s offered to 4 slots that can do 200/s: nobody waits',
+      expected: (step) => [{ what: 'served', actual: step.succeeded, expected: planned, tolerance: 0 }],
     },
-    says: '4 users that wait for each other: the service is full and nobody notices',
-    expected: ({ load: { steps } }) => [
-      { what: 'served', actual: steps[0]!.succeeded, expected: 100, tolerance: 2 },
-      { what: 'rejected', actual: steps[0]!.rejected, expected: 0, tolerance: 0 },
-    ],
-  },
-  {
-    load: open('open 200 ms', 200, 64),
-    says: '40/s offered to 4 slots that can do 20/s: half of it must go',
-    expected: ({ load: { steps } }) => [
-      { what: 'served', actual: steps[0]!.succeeded, expected: 104, tolerance: 4 },
-      {
-        what: 'rejected',
-        actual: steps[0]!.rejected,
-        expected: RATE * SECONDS - steps[0]!.succeeded,
-        tolerance: 0,
+    {
+      load: {
+        name: 'closed 200 ms',
+        model: 'closed',
+        steps: [{ phase: 'steady', users: SLOTS, seconds }],
+        requests: work(WORK_MS),
       },
-    ],
-  },
-  {
-    load: open('starved', 200, 1),
-    says: 'the same load from a generator with one virtual user: it measures itself',
-    expected: ({ load: { steps } }) => [
-      { what: 'started', actual: steps[0]!.started, expected: 23, tolerance: 2 },
-      {
-        what: 'dropped',
-        actual: steps[0]!.dropped,
-        expected: RATE * SECONDS - steps[0]!.started,
-        tolerance: 0,
-      },
-    ],
-  },
-];
+      says: '4 users that wait for each other: the service is full and nobody notices',
+      expected: (step) => [
+        { what: 'served', actual: step.succeeded, expected: servedIn(seconds), tolerance: 2 },
+        { what: 'rejected', actual: step.rejected, expected: 0, tolerance: 0 },
+      ],
+    },
+    {
+      load: open('open 200 ms', WORK_MS, 64, seconds),
+      says: '40/s offered to 4 slots that can do 20/s: half of it must go',
+      expected: (step) => [
+        // The last ones start before the end, and end after it.
+        { what: 'served', actual: step.succeeded, expected: servedIn(seconds) + SLOTS, tolerance: 4 },
+        { what: 'rejected', actual: step.rejected, expected: planned - step.succeeded, tolerance: 0 },
+      ],
+    },
+    {
+      load: open('starved', WORK_MS, 1, seconds),
+      says: 'the same load from a generator with one virtual user: it measures itself',
+      expected: (step) => [
+        // It is free again a moment after 200 ms and takes the next arrival, 225 ms after the one before.
+        { what: 'started', actual: step.started, expected: Math.ceil(seconds / 0.225), tolerance: 2 },
+        { what: 'dropped', actual: step.dropped, expected: planned - step.started, tolerance: 0 },
+      ],
+    },
+  ];
+}
 
 /** Rising load on the 200 ms work: 4 slots / 0.2 s = 20/s is the knee that the verdict must find. */
-const RAMP: LabLoad = {
+const ramp = (seconds: number): LabLoad => ({
   name: 'ramp',
-  steps: [8, 12, 16, 20, 26, 34].map((arrivalsPerSecond) => ({
-    phase: 'ramp',
-    arrivalsPerSecond,
-    seconds: 3,
-  })),
-  requests: work(200),
-};
+  steps: [8, 12, 16, 20, 26, 34].map((arrivalsPerSecond) => ({ phase: 'ramp', arrivalsPerSecond, seconds })),
+  requests: work(WORK_MS),
+});
 
+/** Received: seen by the service. Completed: answered, with or without the work. Goodput: answered as it should be. */
 const HEADER = [
   'experiment',
   'planned',
-  'started',
   'dropped',
-  'served',
+  'received',
+  'completed/s',
   'goodput/s',
+  'served',
   'rejected',
   'rejected after',
   'p50',
@@ -119,23 +115,26 @@ const HEADER = [
   'work (spans)',
 ];
 
-function row({ load }: LabRun, waits: MeanWait): string[] {
+function row({ load }: LabRun, visits: readonly Visit[]): string[] {
   const step = load.steps[0]!;
+  const seconds = secondsOf(step);
+  const mean = meanVisit(visits);
   return [
     load.manifest.name,
     String(step.planned),
-    String(step.started),
     String(step.dropped),
+    String(visits.length),
+    ((step.succeeded + step.rejected) / seconds).toFixed(1),
+    (step.succeeded / seconds).toFixed(1),
     String(step.succeeded),
-    (step.succeeded / SECONDS).toFixed(1),
     String(step.rejected),
     duration(step.rejectedLatencyNs.p50),
     duration(step.latencyFromSentNs.p50),
     duration(step.latencyFromSentNs.p99),
     duration(step.serverQueueNs.mean),
-    duration(waits.meanWaitNs),
+    duration(mean.meanWaitNs),
     duration(step.serverWorkNs.mean),
-    duration(waits.meanHoldNs),
+    duration(mean.meanHoldNs),
   ];
 }
 
@@ -145,22 +144,24 @@ function agree(header: number | null, spans: number | null): boolean {
   return Math.abs(header - spans) <= 2e6 + 0.03 * spans;
 }
 
-async function lab(children: Children, { runs, short }: LabOptions): Promise<boolean> {
+async function lab(running: Running, { runs, short, seconds }: LabOptions): Promise<boolean> {
   const start = (traceFile: string) =>
-    startLabService(children, 'slots', new URL('server.ts', import.meta.url), [], traceFile);
+    startLabService(running, 'slots', new URL('server.ts', import.meta.url), [], traceFile);
   const rows: string[][] = [];
   let sound = true;
-  for (const { load, says, expected } of EXPERIMENTS) {
+  for (const { load, says, expected } of experiments(seconds ?? SECONDS)) {
     sayWithTime(`${load.name}: ${says}`);
     const run = await runExperiment(
-      children,
+      running,
       { name: `slots-${load.name.replaceAll(' ', '-')}`, runs, load, start },
-      !short,
+      !short && seconds === null,
     );
-    const waits = await readWaits(join(run.directory, 'traces.jsonl'), 'http.server');
+    const visits = await readVisits(join(run.directory, 'traces.jsonl'), 'http.server');
+    const waits = meanVisit(visits);
     const step = run.load.steps[0]!;
-    rows.push(row(run, waits));
-    sound = judgeCounts(run, expected(run)) && sound;
+    rows.push(row(run, visits));
+    const received = { what: 'received', actual: visits.length, expected: step.started, tolerance: 0 };
+    sound = judgeCounts(run, [...expected(step), received]) && sound;
     const same =
       agree(step.serverQueueNs.mean, waits.meanWaitNs) && agree(step.serverWorkNs.mean, waits.meanHoldNs);
     const detail = `${duration(waits.meanWaitNs)} and ${duration(waits.meanHoldNs)} from spans`;
@@ -176,11 +177,12 @@ async function lab(children: Children, { runs, short }: LabOptions): Promise<boo
   );
   say('instead of successes, the overloaded service would look twice as fast.\n');
   sayWithTime('a rising load on the same service, for the verdict');
-  const ramp = await runExperiment(children, { name: 'slots-ramp', runs, load: RAMP, start }, false);
-  const report = await printVerdict(ramp);
+  const load = ramp(seconds ?? RAMP_SECONDS);
+  const rising = await runExperiment(running, { name: 'slots-ramp', runs, load, start }, false);
+  const report = await printVerdict(rising);
   const first = report?.verdict.first?.resource;
   const detail = first ?? report?.verdict.status ?? 'no report';
-  return judge(ramp, 'the verdict names the slots', first === 'http.server', detail) && sound;
+  return judge(rising, 'the verdict names the slots', first === 'http.server', detail) && sound;
 }
 
 await runLab(
