@@ -163,7 +163,8 @@ function knownNames(table: SpanTable): Map<number, KnownName> {
 /** @returns 1 for CLIENT rows with a SERVER child in their tree. */
 function clientsWithServer({ table, order, parent }: Forest): Uint8Array {
   const has = new Uint8Array(table.length);
-  for (const row of order) {
+  for (let at = 0; at < order.length; at++) {
+    const row = order[at];
     const above = parent[row];
     if (above >= 0 && table.kind[row] === KIND.server && table.kind[above] === KIND.client) has[above] = 1;
   }

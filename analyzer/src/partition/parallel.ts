@@ -14,7 +14,7 @@ export function parallelTime(forest: Forest, siblings: Siblings, tree: Tree): nu
     const first = offset[forest.order[at]];
     const last = offset[forest.order[at] + 1];
     if (last - first < 2) continue;
-    sortSlice(rows, first, last, byStart);
+    if (!isOrdered(rows, clipStart, first, last)) sortSlice(rows, first, last, byStart);
     let latestEnd = clipEnd[rows[first]];
     for (let i = first + 1; i < last; i++) {
       const child = rows[i];
@@ -23,7 +23,18 @@ export function parallelTime(forest: Forest, siblings: Siblings, tree: Tree): nu
       latestEnd = Math.max(latestEnd, clipEnd[child]);
     }
   }
-  return unionLength(overlaps);
+  return overlaps.length === 0 ? 0 : unionLength(overlaps);
+}
+
+/** Ranked last first, siblings that do not overlap stand in reverse order of time: turned round, nothing is left to sort. */
+function isOrdered(rows: Int32Array, start: Float64Array, first: number, last: number): boolean {
+  for (let a = first, b = last - 1; a < b; a++, b--) {
+    const row = rows[a];
+    rows[a] = rows[b];
+    rows[b] = row;
+  }
+  for (let i = first + 1; i < last; i++) if (start[rows[i - 1]] > start[rows[i]]) return false;
+  return true;
 }
 
 interface Overlap {

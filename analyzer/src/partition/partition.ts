@@ -2,8 +2,8 @@ import { compareIds } from '../tree/shared-pair.ts';
 import { sortSlice } from '../tree/sort-slice.ts';
 import type { Forest } from '../tree/types.ts';
 import { parallelTime } from './parallel.ts';
-import { gatingChildren } from './siblings.ts';
-import type { Partition } from './types.ts';
+import { gatingChildren, type Siblings } from './siblings.ts';
+import type { Gates, Partition } from './types.ts';
 
 /**
  * Gives every instant of every tree to exactly one span.
@@ -18,35 +18,47 @@ import type { Partition } from './types.ts';
  * owns its gate less the gates of its children.
  */
 export function partition(forest: Forest): Partition {
-  const rows = forest.table.length;
-  const gateStart = new Float64Array(rows);
-  const gateEnd = new Float64Array(rows);
-  const owned = new Float64Array(rows);
+  const owned = new Float64Array(forest.table.length);
+  const parallel = new Float64Array(forest.trees.length);
   const siblings = gatingChildren(forest);
-  const { clipStart, clipEnd, offset } = siblings;
+  computeGates(forest, siblings, (row, ns) => {
+    owned[row] = ns;
+  });
+  for (let i = 0; i < forest.trees.length; i++) parallel[i] = parallelTime(forest, siblings, forest.trees[i]);
+  let gates: Gates | undefined;
+  return { owned, parallel, gates: () => (gates ??= computeGates(forest, gatingChildren(forest))) };
+}
+
+/** @param onOwned told the ns each span owns itself. */
+function computeGates(
+  forest: Forest,
+  siblings: Siblings,
+  onOwned: (row: number, ns: number) => void = () => {},
+): Gates {
+  const { clipStart, clipEnd, offset, rows } = siblings;
+  const gateStart = new Float64Array(forest.table.length);
+  const gateEnd = new Float64Array(forest.table.length);
   const bestFirst = (a: number, b: number): number =>
     clipEnd[b] - clipEnd[a] || clipStart[b] - clipStart[a] || compareIds(forest.table, a, b);
-  const parallel = new Float64Array(forest.trees.length);
   for (let i = 0; i < forest.trees.length; i++) {
     const tree = forest.trees[i];
-    gateStart[tree.root] = 0;
     gateEnd[tree.root] = forest.end[tree.root];
     for (let at = tree.first; at < tree.first + tree.count; at++) {
       const row = forest.order[at];
-      owned[row] = gateEnd[row] - gateStart[row];
       const last = offset[row + 1];
-      sortSlice(siblings.rows, offset[row], last, bestFirst);
+      if (last - offset[row] > 1) sortSlice(rows, offset[row], last, bestFirst);
+      let owned = gateEnd[row] - gateStart[row];
       let cap = Number.POSITIVE_INFINITY;
       for (let k = offset[row]; k < last; k++) {
-        const child = siblings.rows[k];
+        const child = rows[k];
         cap = Math.min(cap, clipEnd[child]);
         gateStart[child] = Math.max(clipStart[child], gateStart[row]);
         gateEnd[child] = Math.max(gateStart[child], Math.min(cap, gateEnd[row]));
-        owned[row] -= gateEnd[child] - gateStart[child];
+        owned -= gateEnd[child] - gateStart[child];
         cap = Math.min(cap, clipStart[child]);
       }
+      onOwned(row, owned);
     }
-    parallel[i] = parallelTime(forest, siblings, tree);
   }
-  return { gateStart, gateEnd, owned, parallel };
+  return { gateStart, gateEnd };
 }

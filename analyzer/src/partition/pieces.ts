@@ -2,7 +2,8 @@ import type { Forest, Tree } from '../tree/types.ts';
 import type { Partition, Piece } from './types.ts';
 
 /** @returns the tree's root interval as stretches in time order, each with the span that owns it; adjacent ones differ. */
-export function piecesOf(forest: Forest, { gateStart, gateEnd }: Partition, tree: Tree): Piece[] {
+export function piecesOf(forest: Forest, partition: Partition, tree: Tree): Piece[] {
+  const { gateStart, gateEnd } = partition.gates();
   const { root } = tree;
   if (gateEnd[root] === gateStart[root]) return [];
   const rows = gatedByStart(forest, gateStart, gateEnd, tree);

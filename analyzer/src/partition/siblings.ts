@@ -21,7 +21,8 @@ export function gatingChildren(forest: Forest): Siblings {
   const clipStart = new Float64Array(table.length);
   const clipEnd = new Float64Array(table.length);
   const offset = new Int32Array(table.length + 1);
-  for (const row of order) {
+  for (let at = 0; at < order.length; at++) {
+    const row = order[at];
     const above = parent[row];
     if (above < 0) {
       clipEnd[row] = end[row];
@@ -33,9 +34,10 @@ export function gatingChildren(forest: Forest): Siblings {
   }
   for (let row = 0; row < table.length; row++) offset[row + 1] += offset[row];
   const rows = new Int32Array(offset[table.length]);
-  const at = offset.slice(0, table.length);
-  for (const row of order) {
-    if (parent[row] >= 0 && clipEnd[row] > clipStart[row]) rows[at[parent[row]]++] = row;
+  const next = offset.slice(0, table.length);
+  for (let at = 0; at < order.length; at++) {
+    const row = order[at];
+    if (parent[row] >= 0 && clipEnd[row] > clipStart[row]) rows[next[parent[row]]++] = row;
   }
   return { clipStart, clipEnd, offset, rows };
 }

@@ -31,7 +31,8 @@ export function correctClocks(
   const { table, parent } = work;
   const early = endedEarly(table);
   const offsets: Offset[] = [];
-  for (const row of order) {
+  for (let at = 0; at < order.length; at++) {
+    const row = order[at];
     const above = parent[row];
     if (above < 0) {
       timeline.placeRoot(row);

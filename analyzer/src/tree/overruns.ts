@@ -39,7 +39,9 @@ export function settleOverruns(
     abandonedNs: 0n,
   };
   counts.clamped += clampWithinTolerance(work, order, timeline, end, toleranceNs);
-  beyondTolerance(work, order, timeline, end, toleranceNs, counts);
+  if (someGoBeyond(work, order, timeline, toleranceNs)) {
+    beyondTolerance(work, order, timeline, end, toleranceNs, counts);
+  }
   return counts;
 }
 
@@ -52,7 +54,8 @@ function clampWithinTolerance(
   toleranceNs: number,
 ): number {
   let clamped = 0;
-  for (const row of order) {
+  for (let at = 0; at < order.length; at++) {
+    const row = order[at];
     if (parent[row] < 0) continue;
     const overrun = timeline.endAfter(row, parent[row]);
     if (overrun <= 0 || overrun > toleranceNs) continue;
@@ -60,6 +63,14 @@ function clampWithinTolerance(
     clamped++;
   }
   return clamped;
+}
+
+function someGoBeyond({ parent }: Work, order: Int32Array, timeline: Timeline, toleranceNs: number): boolean {
+  for (let at = 0; at < order.length; at++) {
+    const row = order[at];
+    if (parent[row] >= 0 && timeline.endAfter(row, parent[row]) > toleranceNs) return true;
+  }
+  return false;
 }
 
 /**
@@ -79,7 +90,8 @@ function beyondTolerance(
   const { table, parent, state } = work;
   const early = endedEarly(table);
   const ancestors = new LateAncestors(table.length, (a, b) => timeline.endAfter(a, b));
-  for (const row of order) {
+  for (let at = 0; at < order.length; at++) {
+    const row = order[at];
     const above = parent[row];
     if (above >= 0 && state[above] === STATE.detached) {
       state[row] = STATE.detached;

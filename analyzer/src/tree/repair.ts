@@ -69,5 +69,8 @@ function placeHolds(holds: readonly HoldSpan[], timeline: Timeline, end: Float64
 
 /** Detached rows carry the tree they left. */
 function passOnTree({ state, parent }: Work, order: Int32Array, treeOf: Int32Array): void {
-  for (const row of order) if (state[row] === STATE.detached) treeOf[row] = treeOf[parent[row]];
+  for (let at = 0; at < order.length; at++) {
+    const row = order[at];
+    if (state[row] === STATE.detached) treeOf[row] = treeOf[parent[row]];
+  }
 }
