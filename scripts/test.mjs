@@ -8,6 +8,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const words = process.argv.slice(2).filter((word) => !word.startsWith('-'));
 const flags = process.argv.slice(2).filter((word) => word.startsWith('-'));
 const files = globSync('test/**/*.test.{ts,tsx}', { cwd: root })
+  .map((file) => file.replaceAll('\\', '/'))
   .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
   .sort();
 if (files.length === 0) {
