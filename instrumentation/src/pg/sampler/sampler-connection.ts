@@ -100,9 +100,10 @@ export class SamplerConnection {
       client.unref?.();
       this.#client = client;
       await this.#check(client);
+      if (this.isOff) return false;
       await this.#query("SET statement_timeout = '5s'; SET application_name = 'waitfall-lock-sampler'");
       this.#retryMs = FIRST_RETRY_MS;
-      return !this.isOff;
+      return true;
     } catch (error) {
       this.close();
       this.#notBeforeMs = now() + this.#retryMs;
