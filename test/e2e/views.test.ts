@@ -97,9 +97,9 @@ for (const [columns, rows] of SIZES) {
       await show(/of [\d,]+ traces/, '5');
       await show(/filter lock_wait>1ms/, '/', 'lock_wait>1ms', 'Enter');
       await show(/sorted by start/, 's');
-      await show(/span +0 /, 'Enter');
+      await show(/own +share/, 'Enter');
       await show(/parts add up to/, 'p');
-      await show(/span +0 /, 'p');
+      await show(/own +share/, 'p');
       await show(/scope /, 'Tab');
       await show(/span records/, '6');
       await show(/Why another tool may show other numbers/, 'G');
@@ -139,7 +139,7 @@ for (const [columns, rows] of SIZES) {
       for (const [key, mark] of [
         ['1', /Not enough data/],
         ['2', /1 success/],
-        ['3', /no eventloop waits in this export: .*@waitfall\/instrumentation/],
+        ['3', /no eventloop waits in this export:[\s\S]*@waitfall\/instrumentation/],
         ['4', /1 routes?/],
         ['5', /1 of 1 traces/],
         ['6', /no event-loop slices/],
@@ -168,7 +168,7 @@ for (const [columns, rows] of SIZES) {
         ['3', /own limit/],
         ['4', /1 routes?/],
         ['5', /1 of 1 traces/],
-        ['6', /broken.jsonl:\d+: .*(still being written or cut)/],
+        ['6', /broken.jsonl:\d+:[\s\S]*still being written or cut/],
       ] as const) {
         terminal.press(key);
         await terminal.until(mark);

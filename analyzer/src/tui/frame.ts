@@ -1,6 +1,6 @@
 import type { Context, Screen, Screenful } from './context.ts';
 import type { Data } from './data.ts';
-import { BINDINGS, labelIn, worksIn } from './keys.ts';
+import { BINDINGS, footerOrder, labelIn, worksIn } from './keys.ts';
 import { DIM, fit, type Line, lineWidth, type Part, spread } from './line.ts';
 import { compareScreen } from './screen/compare.ts';
 import { confidenceScreen } from './screen/confidence.ts';
@@ -121,8 +121,12 @@ function footer(state: UiState, data: Data, columns: number): Line {
   const known = canShow(view, data.session.stage);
   const shown = BINDINGS.filter(
     (binding) =>
-      binding.footer !== undefined && worksIn(binding, view) && (known || binding.action === 'quit'),
-  ).sort((a, b) => a.footer! - b.footer!);
+      binding.footer !== undefined &&
+      worksIn(binding, view) &&
+      (known || binding.action === 'quit') &&
+      // Back along the blockers, where some have been followed.
+      (binding.action !== 'unblock' || state.stack.at(-2)?.view === 'trace'),
+  ).sort((x, y) => footerOrder(x, view) - footerOrder(y, view));
   const parts: Part[] = [[' ']];
   let used = 1;
   for (const binding of shown) {

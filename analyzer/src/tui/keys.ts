@@ -48,6 +48,8 @@ export interface Binding {
   readonly labels?: Readonly<Partial<Record<View, string>>>;
   /** Order in the footer, smaller first; absent means help page only. */
   readonly footer?: number;
+  /** Other places in the footer of one view. */
+  readonly footers?: Readonly<Partial<Record<View, number>>>;
 }
 
 const LISTS: readonly View[] = [
@@ -79,6 +81,7 @@ export const BINDINGS: readonly Binding[] = [
       queue: 'trace',
     },
     footer: 1,
+    footers: { trace: 9.5 },
   },
   {
     keys: ['b'],
@@ -94,7 +97,7 @@ export const BINDINGS: readonly Binding[] = [
     },
     footer: 2,
   },
-  { keys: ['B'], action: 'unblock', views: ['trace'], shown: 'B', label: 'back to the waiter', footer: 9 },
+  { keys: ['B'], action: 'unblock', views: ['trace'], shown: 'B', label: 'back to the waiter', footer: 2.5 },
   {
     keys: ['n'],
     action: 'next',
@@ -103,6 +106,7 @@ export const BINDINGS: readonly Binding[] = [
     labels: { trace: 'next wait' },
     views: LISTS,
     footer: 10,
+    footers: { trace: 3 },
   },
   {
     keys: ['N'],
@@ -116,7 +120,7 @@ export const BINDINGS: readonly Binding[] = [
   { keys: ['t'], action: 'otherPart', views: ['trace'], shown: 't', label: 'other part of the trace' },
   { keys: ['l', 'right'], action: 'unfold', views: ['trace'], shown: 'l', label: 'unfold' },
   { keys: ['h', 'left'], action: 'fold', views: ['trace'], shown: 'h', label: 'fold', footer: 5 },
-  { keys: ['tab'], action: 'details', views: ['trace'], shown: 'Tab', label: 'details', footer: 6 },
+  { keys: ['tab'], action: 'details', views: ['trace'], shown: 'Tab', label: 'details' },
   {
     keys: ['w'],
     action: 'whatIf',
@@ -165,7 +169,14 @@ export const BINDINGS: readonly Binding[] = [
   { keys: ['y'], action: 'copy', shown: 'y', label: 'copy', footer: 11 },
   { keys: ['Y'], action: 'copyCommand', shown: 'Y', label: 'copy the command line' },
   { keys: ['o'], action: 'save', shown: 'o', label: 'save', footer: 12 },
-  { keys: ['escape', 'backspace'], action: 'back', shown: 'Esc', label: 'back', footer: 8 },
+  {
+    keys: ['escape', 'backspace'],
+    action: 'back',
+    shown: 'Esc',
+    label: 'back',
+    footer: 8,
+    footers: { trace: 2.7 },
+  },
   { keys: ['j', 'down'], action: 'down', shown: 'j', label: 'down' },
   { keys: ['k', 'up'], action: 'up', shown: 'k', label: 'up' },
   { keys: ['g', 'home'], action: 'first', shown: 'g', label: 'first' },
@@ -184,6 +195,11 @@ export function actionOf(view: View, key: string): Action | undefined {
 /** @returns true when the binding means something in that view. */
 export function worksIn(binding: Binding, view: View): boolean {
   return binding.views === undefined || binding.views.includes(view);
+}
+
+/** @returns where a binding stands in the footer of a view, smaller first; infinite for those that do not. */
+export function footerOrder(binding: Binding, view: View): number {
+  return binding.footers?.[view] ?? binding.footer ?? Number.POSITIVE_INFINITY;
 }
 
 /** @returns the label of a binding in a view. */

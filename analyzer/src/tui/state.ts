@@ -86,13 +86,22 @@ export function completed(state: UiState, session: Session): UiState {
   return { ...state, stack, step: kneeStep(session) };
 }
 
-/** The first window that arrives faster than the knee, else the last one of the rising part. */
+/**
+ * The first window that arrives faster than the knee and whose backlog grows, else the first that is faster, else the
+ * busiest. Warming up and recovery are not looked at first: they show something else.
+ */
 function kneeStep(session: Session): number {
   const { windows, verdict } = session.report;
   if (windows.length === 0) return -1;
   const knee = verdict.kneePerSecond;
-  const over = knee === null ? -1 : windows.findIndex((window) => window.receivedPerSecond > knee);
-  if (over >= 0) return over;
+  const over = windows.flatMap((window, index) =>
+    knee !== null && window.receivedPerSecond > knee && !/^(warmup|recovery)$/.test(window.phase ?? '')
+      ? [index]
+      : [],
+  );
+  const growing = over.find((index) => windows[index].stable === false);
+  if (growing !== undefined) return growing;
+  if (over.length > 0) return over[0];
   let busiest = 0;
   windows.forEach((window, index) => {
     if (window.receivedPerSecond > windows[busiest].receivedPerSecond) busiest = index;

@@ -62,6 +62,9 @@ test('the selection stays in sight while a list scrolls', () => {
   assert.equal(windowOf(12, 5, 10, 100), 5);
   assert.equal(windowOf(30, 5, 10, 100), 21);
   assert.equal(windowOf(3, 50, 10, 8), 0);
+  assert.equal(windowOf(9, 0, 10, 100, 2), 2, 'with two rows after it');
+  assert.equal(windowOf(99, 0, 10, 100, 2), 90);
+  assert.equal(windowOf(20, 19, 10, 100, 2), 18, 'and two before it');
 });
 
 test('labels that do not fit in their part stand in the legend', () => {

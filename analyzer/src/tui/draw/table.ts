@@ -8,6 +8,8 @@ export interface Column {
   readonly cells: number;
   readonly align?: 'left' | 'right';
   readonly flexible?: boolean;
+  /** A flexible column grows up to this: on a wide screen a number must not stand far from its name. */
+  readonly most?: number;
   /** Columns of a higher number go first when the screen is narrow; 0 (default) always stays. */
   readonly priority?: number;
 }
@@ -40,7 +42,7 @@ export function layout(columns: readonly Column[], total: number): { index: numb
     seen++;
     const extra = seen === flexible ? spare - given : Math.floor(spare / flexible);
     given += extra;
-    return { index, cells: column.cells + extra };
+    return { index, cells: Math.min(column.most ?? Number.POSITIVE_INFINITY, column.cells + extra) };
   });
 }
 
@@ -72,10 +74,14 @@ export function table(columns: readonly Column[], rows: readonly TableRow[], tot
   return lines;
 }
 
-/** @returns which rows of a long list to show so that `selected` stays in sight. */
-export function windowOf(selected: number, top: number, height: number, count: number): number {
+/**
+ * @returns which row of a long list to show first so that `selected` stays in sight, with `around` rows before and
+ * after it where there are any.
+ */
+export function windowOf(selected: number, top: number, height: number, count: number, around = 0): number {
   let first = Math.min(top, Math.max(0, count - height));
-  if (selected < first) first = selected;
-  if (selected >= first + height) first = selected - height + 1;
-  return Math.max(0, first);
+  const margin = Math.max(0, Math.min(around, Math.floor((height - 1) / 2)));
+  first = Math.min(first, selected - margin);
+  first = Math.max(first, selected + margin - height + 1);
+  return Math.max(0, Math.min(first, count - height));
 }

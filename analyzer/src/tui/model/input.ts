@@ -2,6 +2,25 @@ import type { InputSection } from '../../report/types.ts';
 import { count, duration, percent } from '../../report/units.ts';
 import type { Session } from '../session.ts';
 
+/** @returns `1 span`, `61,204 spans`. */
+export function counted(n: number, what: string): string {
+  return `${count(n)} ${what}${n === 1 ? '' : 's'}`;
+}
+
+/** @returns what was found in the files, and what of it is not used. */
+export function readText({ spanRecords, spans, traces, requests, metrics, skipped }: InputSection): string {
+  return [
+    [
+      counted(spanRecords, 'span record'),
+      counted(spans, 'span'),
+      counted(traces, 'trace'),
+      counted(requests, 'request'),
+    ].join(', '),
+    `${counted(metrics.metrics, 'metric')} with ${counted(metrics.dataPoints, 'point')}`,
+    `skipped ${counted(skipped.logs, 'log')}, ${counted(skipped.profiles, 'profile')}`,
+  ].join(' · ');
+}
+
 /** @returns one sentence for each kind of repair that happened. */
 export function repairs(input: InputSection): string[] {
   const out: string[] = [];
@@ -35,7 +54,10 @@ const LOW_COVERAGE = 0.8;
 export function coverageAdvice(session: Session): string[] {
   const { requests, resources } = session.report;
   if (requests.coverage === null || requests.coverage >= LOW_COVERAGE) return [];
-  const has = (kind: string): boolean => resources.some((row) => row.kind === kind);
+  const has = (kind: string): boolean =>
+    resources.some(
+      (row) => row.kind === kind && row.windows.some(({ utilization }) => (utilization ?? 0) > 0),
+    );
   const out: string[] = [];
   if (!has('eventloop'))
     out.push('no event-loop slices: @waitfall/instrumentation records work and event-loop waits');
@@ -56,7 +78,7 @@ export function reconcile(session: Session): string[] {
     generator
       ? 'roots here are spans of the load generator, from the planned arrival on: its own waiting and the network are part of the latency'
       : 'latency is the root span of the server, from its first to its last nanosecond; a load generator also counts connecting and its own waiting',
-    `percentiles here are of all ${count(requests.count)} requests, ${percent(requests.count === 0 ? 0 : failed / requests.count)} of them failed; "good" ones count successes only`,
+    `percentiles here are of all requests (${count(requests.count)}), ${percent(requests.count === 0 ? 0 : failed / requests.count)} of them failed; "good" ones count successes only`,
     'fast failures pull percentiles of all requests down, slow time-outs pull them up: compare outcomes first',
     'sampled traces count as often as their tracestate says; a tool that ignores it counts each once',
     'nearest rank on exact values: the value is one that a request really had; other tools interpolate or read histogram buckets',

@@ -2,7 +2,7 @@ import { bytes, count, duration, percent } from '../../report/units.ts';
 import type { Context, Screenful } from '../context.ts';
 import { wrap } from '../draw/text.ts';
 import { BOLD, DIM, type Line } from '../line.ts';
-import { coverageAdvice, reconcile, repairs } from '../model/input.ts';
+import { counted, coverageAdvice, readText, reconcile, repairs } from '../model/input.ts';
 import { clean } from '../width.ts';
 import { scrolled } from './scroll.ts';
 
@@ -20,12 +20,10 @@ export function inputScreen(context: Context): Screenful {
   head(`${count(input.files.length)} ${input.files.length === 1 ? 'file' : 'files'}`);
   for (const file of input.files)
     say(
-      `${clean(file.path)}: ${clean(file.format)}, ${bytes(file.bytes)}, ${count(file.spans)} spans${file.rejected > 0 ? `, ${count(file.rejected)} rejected` : ''}`,
+      `${clean(file.path)}: ${clean(file.format)}, ${bytes(file.bytes)}, ${counted(file.spans, 'span')}${file.rejected > 0 ? `, ${count(file.rejected)} rejected` : ''}`,
     );
   head('Read');
-  say(
-    `${count(input.spanRecords)} span records, ${count(input.spans)} spans, ${count(input.traces)} traces, ${count(input.requests)} requests · ${count(input.metrics.metrics)} metrics with ${count(input.metrics.dataPoints)} points · skipped ${count(input.skipped.logs)} logs, ${count(input.skipped.profiles)} profiles`,
-  );
+  say(readText(input));
   head('Repaired');
   const fixed = repairs(input);
   if (fixed.length === 0) say('nothing had to be repaired', true);

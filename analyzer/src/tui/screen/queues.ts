@@ -19,7 +19,9 @@ export function queuesScreen(context: Context): Screenful {
       ? ` at step ${state.step + 1} of ${session.report.windows.length} (${rate(window.receivedPerSecond)})`
       : '';
   const heading: Line = [
-    [` ${count(queues.length)} ${queues.length === 1 ? 'queue' : 'queues'}${step}   sorted by ${QUEUE_SORTS[frame.sort % QUEUE_SORTS.length]}`],
+    [
+      ` ${count(queues.length)} ${queues.length === 1 ? 'queue' : 'queues'}${step}   sorted by ${QUEUE_SORTS[frame.sort % QUEUE_SORTS.length]}`,
+    ],
   ];
   if (queues.length === 0) {
     return {
@@ -34,7 +36,7 @@ export function queuesScreen(context: Context): Screenful {
   const height = Math.max(3, Math.min(queues.length, rows - detailRows - 3));
   const top = windowOf(frame.selected, frame.top, height, queues.length);
   const chosen = queues[Math.min(frame.selected, queues.length - 1)];
-  const full = queues.filter((queue) => queue.rank > 1).map((queue) => queue.rank);
+  const full = queues.filter(isFull).map((queue) => queue.rank);
   const lines: Line[] = table(
     queueColumns(session.report.windows.length),
     queues.slice(top, top + height).map((queue, index) => ({
@@ -64,9 +66,14 @@ export function queuesScreen(context: Context): Screenful {
   };
 }
 
+/** Behind the first queue, and held up by it enough to be called full. */
+function isFull({ rank, at }: Queue): boolean {
+  return rank > 1 && ['bad', 'warn'].includes(loadColor(at?.utilization ?? null) ?? '');
+}
+
 export function queueColumns(windows: number): Column[] {
   return [
-    { title: ' queue', cells: 22, flexible: true },
+    { title: ' queue', cells: 22, flexible: true, most: 60 },
     { title: 'cap', cells: 4, align: 'right' },
     { title: 'used by step', cells: Math.max(12, Math.min(24, windows)), priority: 0.4 },
     { title: 'used', cells: 6, align: 'right' },

@@ -13,7 +13,7 @@ import { LETTERS } from '../theme.ts';
 import { clean, padStart, width } from '../width.ts';
 
 export const ROUTE_COLUMNS: readonly Column[] = [
-  { title: 'route', cells: 18, flexible: true },
+  { title: 'route', cells: 18, flexible: true, most: 70 },
   { title: 'requests', cells: 8, align: 'right' },
   { title: 'rate', cells: 7, align: 'right', priority: 4 },
   { title: 'failed', cells: 7, align: 'right' },
@@ -103,7 +103,7 @@ function matrixLines(
 ): Line[] {
   const resources = resourceColumns(session, Math.max(1, Math.floor((columns - 24) / 13)));
   const fields: Column[] = [
-    { title: 'mean per request', cells: 20, flexible: true },
+    { title: 'mean per request', cells: 20, flexible: true, most: 70 },
     ...resources.map((name): Column => ({ title: name, cells: 12, align: 'right' })),
   ];
   return table(

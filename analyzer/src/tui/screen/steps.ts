@@ -12,7 +12,7 @@ import { LETTERS } from '../theme.ts';
 import { clean, padEnd, padStart, width } from '../width.ts';
 
 export const STEP_COLUMNS: readonly Column[] = [
-  { title: 'step', cells: 12, flexible: true },
+  { title: 'step', cells: 12, flexible: true, most: 24 },
   { title: 'planned', cells: 8, align: 'right', priority: 2 },
   { title: 'arrived', cells: 8, align: 'right' },
   { title: 'completed', cells: 9, align: 'right' },
@@ -42,7 +42,7 @@ export function stepsScreen(context: Context): Screenful {
   const detail = detailLines(context, windows[Math.max(0, state.step)], share, rows - height - 2);
   const top = windowOf(state.step, frame.top, height, windows.length);
   const shown = windows.slice(top, top + height);
-  const barCells = columns >= 110 ? Math.min(48, columns - 82) : 0;
+  const barCells = columns >= 110 ? Math.min(140, columns - 86) : 0;
   const largest = Math.max(...windows.map((window) => window.latencyNs.mean ?? 0));
   const lines = table(
     STEP_COLUMNS,

@@ -36,7 +36,7 @@ export function traceScreen(context: Context): Screenful {
     : Math.max(4, Math.min(8, Math.floor(rows * 0.25)));
   const height = Math.max(4, rows - top.length - 1 - detailRows);
   const details = fixedRows(detailLines(context, trace, chosen), detailRows);
-  const first = windowOf(frame.selected, frame.top, height - 1, visible.length);
+  const first = windowOf(frame.selected, frame.top, height - 1, visible.length, 2);
   const nameCells = Math.max(24, Math.min(44, Math.floor(columns * 0.36)));
   const barCells = Math.max(10, columns - nameCells - 21);
   const mark =

@@ -38,7 +38,7 @@ export function tracesScreen(context: Context): Screenful {
   }
   const height = Math.max(1, rows - 1);
   const top = windowOf(frame.selected, frame.top, height, order.length);
-  const barCells = Math.max(10, Math.min(60, columns - 70));
+  const barCells = Math.max(10, Math.min(120, columns - 70));
   const bySegment = sort.name !== 'duration' && sort.name !== 'start';
   const fields = traceColumns(bySegment ? sorted : null, barCells);
   const longest = Math.max(
@@ -84,7 +84,7 @@ export function tracesScreen(context: Context): Screenful {
 export function traceColumns(sorted: string | null, barCells: number): Column[] {
   return [
     { title: 'trace', cells: 8 },
-    { title: 'route', cells: 16, flexible: true },
+    { title: 'route', cells: 16, flexible: true, most: 70 },
     { title: 'outcome', cells: 8, priority: 1 },
     { title: 'started', cells: 12, priority: 2 },
     { title: 'cohort', cells: 7, priority: 3 },

@@ -112,7 +112,7 @@ function plainLines({ session, state, columns }: Context, chain: readonly ChainL
 }
 
 export const ROOM_COLUMNS: readonly Column[] = [
-  { title: 'room left', cells: 16, flexible: true },
+  { title: 'room left', cells: 16, flexible: true, most: 60 },
   { title: 'servers', cells: 7, align: 'right' },
   { title: 'used', cells: 6, align: 'right' },
   { title: 'mean wait', cells: 9, align: 'right', priority: 1 },
