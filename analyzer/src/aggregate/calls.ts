@@ -1,8 +1,8 @@
 import type { Classes } from '../classify/types.ts';
 import { KIND, STATUS } from '../model/span.ts';
 import type { Forest } from '../tree/types.ts';
+import type { Queue } from './activity.ts';
 import type { CallList } from './call-list.ts';
-import type { QueueIndex } from './queue-index.ts';
 import type { Requests } from './requests-types.ts';
 import type { StatementReader } from './statement.ts';
 
@@ -31,9 +31,8 @@ export function addCallWait(waits: Map<number, CallWaits>, forest: Forest, row: 
 /** Adds one call to a server; `times` without the waits that are measured themselves, ns relative to the root. */
 export function addCall(
   activity: { readonly calls: CallList },
-  index: QueueIndex,
+  queue: Queue,
   forest: Forest,
-  server: string,
   requests: Requests,
   request: number,
   row: number,
@@ -41,8 +40,6 @@ export function addCall(
   times: { durationNs: number; startNs: number; endNs: number },
 ): void {
   const { table } = forest;
-  const queue = index.of('downstream', server, table.resources[table.resource[row]].service);
-  index.instance(queue, '');
   const originNs = requests.startNs[request];
   activity.calls.push({
     queue: queue.index,

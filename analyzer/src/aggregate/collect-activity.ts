@@ -1,6 +1,6 @@
-import { RESOURCE_EVENT_LOOP, SEGMENTS, WAIT_SEGMENTS } from '@waitfall/instrumentation/conventions';
+import { SEGMENTS } from '@waitfall/instrumentation/conventions';
 import { isWait } from '../classify/classify.ts';
-import type { Classes, ResourceKind } from '../classify/types.ts';
+import type { Classes } from '../classify/types.ts';
 import { KIND } from '../model/span.ts';
 import { compareSpanIds } from '../model/span-table.ts';
 import type { Partition } from '../partition/types.ts';
@@ -10,15 +10,19 @@ import { CallList } from './call-list.ts';
 import { addCall, addCallWait, type CallWaits, entryOf, insideSameCall } from './calls.ts';
 import { HoldList } from './hold-list.ts';
 import { noteCapacity, QueueIndex } from './queue-index.ts';
-import { kindOfSegment } from './queue-kind.ts';
 import type { Requests } from './requests-types.ts';
 import { SliceList } from './slice-list.ts';
 import { numberOf, queueAttributes } from './span-attributes.ts';
+import { SpanQueues } from './span-queues.ts';
 import { collectHolds } from './stated-holds.ts';
 import { StatementReader } from './statement.ts';
 import { WaitList } from './wait-list.ts';
 
-const WAITS = new Set<string>(WAIT_SEGMENTS);
+/** Indexes into SEGMENTS. */
+const GENERATOR_WAIT = SEGMENTS.indexOf('generator_wait');
+const PAUSE = SEGMENTS.indexOf('runtime_pause');
+const WORK = SEGMENTS.indexOf('work');
+const DOWNSTREAM = SEGMENTS.indexOf('downstream');
 
 /** Reads every wait, hold, work slice, pause and call of the requests; nothing is aggregated yet. */
 export function collectActivity(
@@ -52,42 +56,38 @@ export function collectActivity(
   activity.operations = statements.operations;
   const below = waitsBelow(forest, classes);
 
+  const queues = new SpanQueues(index, table, classes);
+  const calls: number[] = [];
+  const served = new Map<number, number>();
   for (let i = 0; i < requests.count; i++) {
     const originNs = requests.startNs[i];
     waitTime.clear();
-    const served = new Map<number, number>();
-    const calls: number[] = [];
-    for (const row of rowsOf(forest, requests.tree[i], detached)) {
-      const segment = SEGMENTS[classes.segment[row]];
-      const { service, instance } = table.resources[table.resource[row]];
+    served.clear();
+    calls.length = 0;
+    const { first, count } = forest.trees[requests.tree[i]];
+    const beside = detached.get(requests.tree[i]) ?? [];
+    for (let at = 0; at < count + beside.length; at++) {
+      const row = at < count ? forest.order[first + at] : beside[at - count];
+      const segment = classes.segment[row];
+      if (segment === GENERATOR_WAIT) continue;
       const startNs = originNs + forest.start[row];
       // What the span itself says: a wait goes on for its queue after the request was given up.
       const endNs = originNs + forest.recordedEnd[row];
-      if (segment === 'generator_wait') continue;
-      if (segment === 'runtime_pause') {
-        const queue = index.of('eventloop', RESOURCE_EVENT_LOOP, service);
-        activity.pauses.push({
-          queue: queue.index,
-          instance: index.instance(queue, instance),
-          request: i,
-          startNs,
-          endNs,
-        });
-        addCallWait(waitTime, forest, row);
-      } else if (WAITS.has(segment)) {
+      if (segment === PAUSE || segment === WORK) {
+        const { queue, instance } = queues.of(row);
+        const slices = segment === WORK ? activity.work : activity.pauses;
+        slices.push({ queue: queue.index, instance, request: i, startNs, endNs });
+        if (segment === PAUSE) addCallWait(waitTime, forest, row);
+      } else if (isWait(segment)) {
         const inner = classes.inferred[row] === 1 ? below.get(row) : undefined;
         if (inner?.stated) continue;
-        const kind = kindOfSegment(segment);
-        const name =
-          classes.resource[row] >= 0 ? classes.resources[classes.resource[row]] : defaultName(kind);
-        const queue = index.of(kind, name, service);
-        const at = index.instance(queue, instance);
+        const { queue, instance } = queues.of(row);
         const inUse = numberOf(attributes.inUse, row);
         const depth = numberOf(attributes.depth, row);
-        noteCapacity(queue, at, numberOf(attributes.capacity, row), inUse, depth);
+        noteCapacity(queue, instance, numberOf(attributes.capacity, row), inUse, depth);
         activity.waits.push({
           queue: queue.index,
-          instance: at,
+          instance,
           request: i,
           row,
           startNs,
@@ -97,16 +97,7 @@ export function collectActivity(
           depth,
         });
         addCallWait(waitTime, forest, row);
-      } else if (segment === 'work') {
-        const queue = index.of('eventloop', RESOURCE_EVENT_LOOP, service);
-        activity.work.push({
-          queue: queue.index,
-          instance: index.instance(queue, instance),
-          request: i,
-          startNs,
-          endNs,
-        });
-      } else if (segment === 'downstream' && classes.resource[row] >= 0) {
+      } else if (segment === DOWNSTREAM && classes.resource[row] >= 0) {
         if (
           table.kind[row] === KIND.client ||
           (table.kind[row] === KIND.internal && attributes.segment.text(row) === 'downstream')
@@ -120,8 +111,7 @@ export function collectActivity(
     }
     for (const row of calls) {
       const inner = waitTime.get(row);
-      const server = classes.resources[classes.resource[row]];
-      addCall(activity, index, forest, server, requests, i, row, statements, {
+      addCall(activity, queues.of(row).queue, forest, requests, i, row, statements, {
         durationNs: forest.end[row] - forest.start[row] - (inner?.totalNs ?? 0),
         startNs: inner?.leadEndNs ?? forest.start[row],
         endNs: inner?.tailStartNs ?? forest.end[row],
@@ -132,7 +122,9 @@ export function collectActivity(
       if (instrumented.has(table.resources[table.resource[row]].service)) continue;
       // The entry itself may be a consumer or a call that names another server: what worked is its service.
       const { service } = table.resources[table.resource[row]];
-      addCall(activity, index, forest, service, requests, i, row, statements, {
+      const queue = index.of('downstream', service, service);
+      index.instance(queue, '');
+      addCall(activity, queue, forest, requests, i, row, statements, {
         durationNs: ownNs,
         startNs: forest.start[row],
         endNs: forest.end[row],
@@ -165,11 +157,11 @@ function detachedRows(forest: Forest): ReadonlyMap<number, readonly number[]> {
 function statingServices(forest: Forest, classes: Classes): Set<string> {
   const { table } = forest;
   const services = new Set<string>();
-  for (const row of forest.order) {
-    if (classes.inferred[row] || SEGMENTS[classes.segment[row]] === 'generator_wait') continue;
-    if (isWait(classes.segment[row]) || SEGMENTS[classes.segment[row]] === 'work') {
-      services.add(table.resources[table.resource[row]].service);
-    }
+  for (let at = 0; at < forest.order.length; at++) {
+    const row = forest.order[at];
+    const segment = classes.segment[row];
+    if (classes.inferred[row] || segment === GENERATOR_WAIT) continue;
+    if (isWait(segment) || segment === WORK) services.add(table.resources[table.resource[row]].service);
   }
   return services;
 }
@@ -180,7 +172,8 @@ function statingServices(forest: Forest, classes: Classes): Set<string> {
  */
 function waitsBelow(forest: Forest, classes: Classes): Map<number, { stated: boolean; firstNs: number }> {
   const found = new Map<number, { stated: boolean; firstNs: number }>();
-  for (const row of forest.order) {
+  for (let at = 0; at < forest.order.length; at++) {
+    const row = forest.order[at];
     const parent = forest.parent[row];
     if (
       parent < 0 ||
@@ -195,18 +188,4 @@ function waitsBelow(forest: Forest, classes: Classes): Map<number, { stated: boo
     entry.firstNs = Math.min(entry.firstNs, forest.start[row]);
   }
   return found;
-}
-
-function* rowsOf(
-  forest: Forest,
-  tree: number,
-  detached: ReadonlyMap<number, readonly number[]>,
-): Generator<number> {
-  const { first, count } = forest.trees[tree];
-  for (let o = first; o < first + count; o++) yield forest.order[o];
-  yield* detached.get(tree) ?? [];
-}
-
-function defaultName(kind: ResourceKind): string {
-  return kind === 'eventloop' ? RESOURCE_EVENT_LOOP : kind === 'admission' ? 'http.server' : kind;
 }

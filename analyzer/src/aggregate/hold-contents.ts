@@ -1,22 +1,16 @@
-import {
-  PREFIX_HTTP_AGENT,
-  PREFIX_LOCK,
-  RESOURCE_EVENT_LOOP,
-  SEGMENTS,
-  WAIT_SEGMENTS,
-} from '@waitfall/instrumentation/conventions';
+import { SEGMENTS } from '@waitfall/instrumentation/conventions';
+import { isWait } from '../classify/classify.ts';
 import type { Classes, SegmentName } from '../classify/types.ts';
-import { KIND } from '../model/span.ts';
-import type { Piece } from '../partition/types.ts';
 import type { Forest } from '../tree/types.ts';
-import type { Activity, Hold, Queue } from './activity.ts';
+import type { Activity, Hold } from './activity.ts';
+import { ContentNames } from './content-names.ts';
 import type { Baselines } from './opaque.ts';
 import { Children } from './pieces.ts';
 import type { QueueIndex } from './queue-index.ts';
-import { kindOfSegment } from './queue-kind.ts';
 import type { Requests } from './requests-types.ts';
-import { addTo, lanesOf, type Series } from './series.ts';
-import { type Statement, StatementReader } from './statement.ts';
+import { addTo, type Lane, lanesOf, type Series } from './series.ts';
+import { SpanQueues } from './span-queues.ts';
+import { StatementReader } from './statement.ts';
 
 /** A stretch of a span that is really something else: how rebuilt waits get into the pieces (official spans only). */
 export interface Overlay {
@@ -27,7 +21,10 @@ export interface Overlay {
   readonly queue: number;
 }
 
-const WAITS = new Set<string>(WAIT_SEGMENTS);
+/** Indexes into SEGMENTS. */
+const CONNECTION_WAIT = SEGMENTS.indexOf('connection_wait');
+const WORK = SEGMENTS.indexOf('work');
+const DOWNSTREAM = SEGMENTS.indexOf('downstream');
 /** A call of which less lies inside the hold than this share of it began or ended outside. */
 const MOSTLY_INSIDE = 0.5;
 
@@ -45,112 +42,230 @@ export function addHoldContents(
   baselines: Baselines,
   overlays: ReadonlyMap<number, readonly Overlay[]>,
 ): void {
-  const byRequest = new Map<number, Hold[]>();
-  for (const hold of activity.holds) {
-    const list = byRequest.get(hold.request);
-    if (list) list.push(hold);
-    else byRequest.set(hold.request, [hold]);
-  }
-  const windows = series[0]?.holds.length ?? 0;
-  const children = new Children(forest);
-  const statements = new StatementReader(forest.table);
-  for (const [request, holds] of byRequest) {
-    const w = requests.window[request];
-    if (w < 0) continue;
-    const weight = requests.weight[request];
-    addTogether(holds, w, weight, windows, series);
-    const cache = new Map<number, Labelled[]>();
-    for (const hold of holds) {
-      let pieces = cache.get(hold.host);
-      if (!pieces) {
-        pieces = children
-          .piecesUnder(hold.host)
-          .flatMap((piece) => labelled(piece, forest, classes, index, overlays));
-        cache.set(hold.host, pieces);
-      }
-      addOne(
-        hold,
-        pieces,
-        request,
-        w,
-        weight,
-        windows,
-        forest,
-        requests,
-        activity,
-        series,
-        baselines,
-        statements,
-      );
-    }
+  if (activity.holds.length === 0) return;
+  const pieces = new LabelledPieces(forest, classes, index, overlays);
+  const contents = new Contents(forest, requests, activity, series, baselines);
+  const { offset, members } = holdsByRequest(activity, requests);
+  for (let request = 0; request < requests.count; request++) {
+    if (offset[request] === offset[request + 1] || requests.window[request] < 0) continue;
+    const holds: Hold[] = [];
+    for (let k = offset[request]; k < offset[request + 1]; k++) holds.push(activity.holds.at(members[k]));
+    contents.addTogether(holds, request);
+    pieces.forget();
+    for (const hold of holds) contents.add(hold, pieces.under(hold.host));
   }
 }
 
-/** Which holds of one request overlap: what a change of one does to the other (what-if) follows from it. */
-function addTogether(
-  holds: readonly Hold[],
-  w: number,
-  weight: number,
-  windows: number,
-  series: readonly Series[],
-): void {
-  const byStart = [...holds].sort((a, b) => a.startNs - b.startNs);
-  for (const [i, a] of byStart.entries()) {
-    for (let j = i + 1; j < byStart.length && byStart[j].startNs < a.endNs; j++) {
-      const b = byStart[j];
-      if (a.queue === b.queue) continue;
-      const ns = Math.min(a.endNs, b.endNs) - b.startNs;
-      if (ns <= 0) continue;
-      addTo(series[a.queue].togetherNs, b.queue, w, ns * weight, windows);
-      addTo(series[b.queue].togetherNs, a.queue, w, ns * weight, windows);
-    }
-  }
+/** @returns the holds of each request i: members[offset[i]] .. members[offset[i + 1]]. */
+function holdsByRequest(
+  { holds }: Activity,
+  requests: Requests,
+): { offset: Int32Array; members: Int32Array } {
+  const offset = new Int32Array(requests.count + 1);
+  for (let i = 0; i < holds.length; i++) offset[holds.request[i] + 1]++;
+  for (let r = 0; r < requests.count; r++) offset[r + 1] += offset[r];
+  const members = new Int32Array(holds.length);
+  const next = offset.slice(0, requests.count);
+  for (let i = 0; i < holds.length; i++) members[next[holds.request[i]]++] = i;
+  return { offset, members };
 }
 
-interface Labelled extends Piece {
-  readonly segment: SegmentName;
+/** A piece of a span, what its time means (an index into SEGMENTS), and the queue it belongs to; -1 without one. */
+interface Labelled {
+  readonly row: number;
+  readonly start: number;
+  readonly end: number;
+  readonly segment: number;
   readonly queue: number;
 }
 
-function labelled(
-  piece: Piece,
-  forest: Forest,
-  classes: Classes,
-  index: QueueIndex,
-  overlays: ReadonlyMap<number, readonly Overlay[]>,
-): Labelled[] {
-  const { row } = piece;
-  const { table } = forest;
-  const segment = SEGMENTS[classes.segment[row]];
-  const service = table.resources[table.resource[row]].service;
-  const resource = classes.resource[row];
-  let queue = -1;
-  if (segment === 'work' || segment === 'runtime_pause') {
-    queue = index.find('eventloop', RESOURCE_EVENT_LOOP, service);
-  } else if (WAITS.has(segment) || segment === 'downstream') {
-    const kind = kindOfSegment(segment);
-    if (resource >= 0 || kind === 'eventloop') {
-      queue = index.find(kind, resource >= 0 ? classes.resources[resource] : RESOURCE_EVENT_LOOP, service);
+/** The pieces under the spans that host the holds of one request. */
+class LabelledPieces {
+  readonly #children: Children;
+  readonly #classes: Classes;
+  readonly #queues: SpanQueues;
+  readonly #overlays: ReadonlyMap<number, readonly Overlay[]>;
+  readonly #hosts: number[] = [];
+  readonly #pieces: Labelled[][] = [];
+
+  constructor(
+    forest: Forest,
+    classes: Classes,
+    index: QueueIndex,
+    overlays: ReadonlyMap<number, readonly Overlay[]>,
+  ) {
+    this.#children = new Children(forest);
+    this.#classes = classes;
+    this.#queues = new SpanQueues(index, forest.table, classes);
+    this.#overlays = overlays;
+  }
+
+  /** Another request comes. */
+  forget(): void {
+    this.#hosts.length = 0;
+    this.#pieces.length = 0;
+  }
+
+  /** @returns disjoint pieces in order of time. */
+  under(host: number): readonly Labelled[] {
+    const known = this.#hosts.indexOf(host);
+    if (known >= 0) return this.#pieces[known];
+    const pieces: Labelled[] = [];
+    this.#children.visitPieces(host, (row, start, end) => this.#label(pieces, row, start, end));
+    this.#hosts.push(host);
+    this.#pieces.push(pieces);
+    return pieces;
+  }
+
+  #label(into: Labelled[], row: number, start: number, end: number): void {
+    const segment = this.#classes.segment[row];
+    const queue = this.#queues.find(row);
+    let at = start;
+    const over = this.#overlays.size === 0 ? undefined : this.#overlays.get(row);
+    for (const cut of over ?? NONE) {
+      const cutStart = Math.max(cut.start, at);
+      const cutEnd = Math.min(cut.end, end);
+      if (cutEnd <= cutStart) continue;
+      if (cutStart > at) into.push({ row, start: at, end: cutStart, segment, queue });
+      into.push({
+        row,
+        start: cutStart,
+        end: cutEnd,
+        segment: SEGMENTS.indexOf(cut.segment),
+        queue: cut.queue,
+      });
+      at = cutEnd;
+    }
+    if (end > at) into.push({ row, start: at, end, segment, queue });
+  }
+}
+
+const NONE: readonly Overlay[] = [];
+
+/** Sums the contents of holds into the series of their queues. */
+class Contents {
+  readonly #forest: Forest;
+  readonly #requests: Requests;
+  readonly #activity: Activity;
+  readonly #series: readonly Series[];
+  readonly #baselines: Baselines;
+  readonly #names: ContentNames;
+  readonly #windows: number;
+  /** By call (wait): ns of it inside the hold; 0 but for those in the list beside it. */
+  readonly #callNs: Float64Array;
+  readonly #connectNs: Float64Array;
+  readonly #calls: number[] = [];
+  readonly #connections: number[] = [];
+
+  constructor(
+    forest: Forest,
+    requests: Requests,
+    activity: Activity,
+    series: readonly Series[],
+    baselines: Baselines,
+  ) {
+    this.#forest = forest;
+    this.#requests = requests;
+    this.#activity = activity;
+    this.#series = series;
+    this.#baselines = baselines;
+    this.#names = new ContentNames(forest.table, series, new StatementReader(forest.table));
+    this.#windows = series[0]?.holds.length ?? 0;
+    this.#callNs = new Float64Array(activity.calls.length);
+    this.#connectNs = new Float64Array(activity.waits.length);
+  }
+
+  /** Which holds of one request overlap: what a change of one does to the other (what-if) follows from it. */
+  addTogether(holds: readonly Hold[], request: number): void {
+    if (holds.length < 2) return;
+    const w = this.#requests.window[request];
+    const weight = this.#requests.weight[request];
+    const byStart = [...holds].sort((a, b) => a.startNs - b.startNs);
+    for (let i = 0; i < byStart.length; i++) {
+      const a = byStart[i];
+      for (let j = i + 1; j < byStart.length && byStart[j].startNs < a.endNs; j++) {
+        const b = byStart[j];
+        if (a.queue === b.queue) continue;
+        const ns = Math.min(a.endNs, b.endNs) - b.startNs;
+        if (ns <= 0) continue;
+        addTo(this.#series[a.queue].togetherNs, b.queue, w, ns * weight, this.#windows);
+        addTo(this.#series[b.queue].togetherNs, a.queue, w, ns * weight, this.#windows);
+      }
     }
   }
-  const over = overlays.get(row);
-  if (!over) return [{ ...piece, segment, queue }];
-  const out: Labelled[] = [];
-  let at = piece.start;
-  for (const cut of over) {
-    const start = Math.max(cut.start, at);
-    const end = Math.min(cut.end, piece.end);
-    if (end <= start) continue;
-    if (start > at) out.push({ row, start: at, end: start, segment, queue });
-    out.push({ row, start, end, segment: cut.segment, queue: cut.queue });
-    at = end;
+
+  /** @param pieces those of the span the hold hangs under */
+  add(hold: Hold, pieces: readonly Labelled[]): void {
+    const own = this.#series[hold.queue];
+    const lanes = lanesOf(own, hold);
+    const { startNs, window, weight } = this.#requests;
+    const w = window[hold.request];
+    const from = hold.startNs - startNs[hold.request];
+    const to = hold.endNs - startNs[hold.request];
+    for (let i = firstEndingAfter(pieces, from); i < pieces.length && pieces[i].start < to; i++) {
+      const { row, start, end, segment, queue } = pieces[i];
+      const ns = Math.min(end, to) - Math.max(start, from);
+      if (ns <= 0) continue;
+      const weighted = ns * weight[hold.request];
+      this.#names.add(own, row, segment, queue, weighted);
+      if (segment === CONNECTION_WAIT) {
+        const wait = this.#baselines.waitOfRow.of(row);
+        if (wait >= 0) note(this.#connectNs, this.#connections, wait, ns);
+      } else if (isWait(segment)) {
+        if (queue < 0 || queue === hold.queue) continue;
+        for (const lane of lanes) addTo(lane.nestedNs, queue, w, weighted, this.#windows);
+      } else if (segment === WORK) {
+        if (queue < 0) continue;
+        for (const lane of lanes) addTo(lane.serviceNs, queue, w, weighted, this.#windows);
+      } else if (segment === DOWNSTREAM) {
+        const call = this.#callAbove(row);
+        if (call >= 0) note(this.#callNs, this.#calls, call, ns);
+      }
+    }
+    this.#addServed(lanes, w, weight[hold.request]);
   }
-  if (piece.end > at) out.push({ row, start: at, end: piece.end, segment, queue });
-  return out;
+
+  /** Adds the calls and connections noted, and forgets them. */
+  #addServed(lanes: readonly Lane[], w: number, weight: number): void {
+    const { calls, waits } = this.#activity;
+    for (const i of this.#calls) {
+      const insideNs = this.#callNs[i];
+      this.#callNs[i] = 0;
+      const served = {
+        queue: calls.queue[i],
+        durationNs: calls.durationNs[i],
+        baseNs: this.#baselines.callNs[i],
+      };
+      addServed(lanes, served, insideNs, w, weight, this.#windows);
+    }
+    for (const i of this.#connections) {
+      const insideNs = this.#connectNs[i];
+      this.#connectNs[i] = 0;
+      const durationNs = waits.endNs[i] - waits.startNs[i];
+      const served = { queue: waits.queue[i], durationNs, baseNs: this.#baselines.connectionNs[i] };
+      addServed(lanes, served, insideNs, w, weight, this.#windows);
+    }
+    this.#calls.length = 0;
+    this.#connections.length = 0;
+  }
+
+  #callAbove(row: number): number {
+    const { parent } = this.#forest;
+    for (let up = row; up >= 0; up = parent[up]) {
+      const call = this.#baselines.callOfRow.of(up);
+      if (call >= 0) return call;
+    }
+    return -1;
+  }
+}
+
+function note(sums: Float64Array, noted: number[], i: number, ns: number): void {
+  if (sums[i] === 0) noted.push(i);
+  sums[i] += ns;
 }
 
 /** @returns the index of the first of ordered, disjoint pieces that ends after a time. */
-function firstEndingAfter(pieces: readonly Piece[], time: number): number {
+function firstEndingAfter(pieces: readonly Labelled[], time: number): number {
   let low = 0;
   let high = pieces.length;
   while (low < high) {
@@ -161,72 +276,11 @@ function firstEndingAfter(pieces: readonly Piece[], time: number): number {
   return low;
 }
 
-function addOne(
-  hold: Hold,
-  pieces: readonly Labelled[],
-  request: number,
-  w: number,
-  weight: number,
-  windows: number,
-  forest: Forest,
-  requests: Requests,
-  activity: Activity,
-  series: readonly Series[],
-  baselines: Baselines,
-  statements: StatementReader,
-): void {
-  const own = series[hold.queue];
-  const lanes = lanesOf(own, hold);
-  const from = hold.startNs - requests.startNs[request];
-  const to = hold.endNs - requests.startNs[request];
-  /** Index of a call or connection wait to the ns of it inside this hold. */
-  const callNs = new Map<number, number>();
-  const connectNs = new Map<number, number>();
-  for (let i = firstEndingAfter(pieces, from); i < pieces.length && pieces[i].start < to; i++) {
-    const piece = pieces[i];
-    const ns = Math.min(piece.end, to) - Math.max(piece.start, from);
-    if (ns <= 0) continue;
-    addContent(own, piece, ns * weight, forest, series, statements);
-    const waiting = WAITS.has(piece.segment);
-    if (waiting && piece.segment === 'connection_wait') {
-      const wait = baselines.waitOfRow.of(piece.row);
-      if (wait >= 0) connectNs.set(wait, (connectNs.get(wait) ?? 0) + ns);
-    } else if (waiting && piece.queue >= 0) {
-      if (piece.queue === hold.queue) continue;
-      for (const lane of lanes) addTo(lane.nestedNs, piece.queue, w, ns * weight, windows);
-    } else if (piece.segment === 'work' && piece.queue >= 0) {
-      for (const lane of lanes) addTo(lane.serviceNs, piece.queue, w, ns * weight, windows);
-    } else if (piece.segment === 'downstream') {
-      const call = callAbove(piece.row, forest, baselines);
-      if (call !== undefined) callNs.set(call, (callNs.get(call) ?? 0) + ns);
-    }
-  }
-  for (const [i, insideNs] of callNs) {
-    const call = activity.calls.at(i);
-    addServed(lanes, call.queue, insideNs, call.durationNs, baselines.callNs[i], w, weight, windows);
-  }
-  for (const [i, insideNs] of connectNs) {
-    const wait = activity.waits.at(i);
-    addServed(
-      lanes,
-      wait.queue,
-      insideNs,
-      wait.endNs - wait.startNs,
-      baselines.connectionNs[i],
-      w,
-      weight,
-      windows,
-    );
-  }
-}
-
 /** Splits the time of one call inside a hold into its cost at low load and the (signed) excess. */
 function addServed(
-  lanes: readonly { nestedNs: Map<number, Float64Array>; serviceNs: Map<number, Float64Array> }[],
-  queue: number,
+  lanes: readonly Lane[],
+  { queue, durationNs, baseNs }: { queue: number; durationNs: number; baseNs: number },
   insideNs: number,
-  durationNs: number,
-  baseNs: number,
   w: number,
   weight: number,
   windows: number,
@@ -239,57 +293,4 @@ function addServed(
     addTo(lane.serviceNs, queue, w, serviceNs * weight, windows);
     addTo(lane.nestedNs, queue, w, (insideNs - serviceNs - faster) * weight, windows);
   }
-}
-
-function callAbove(row: number, forest: Forest, baselines: Baselines): number | undefined {
-  for (let up = row; up >= 0; up = forest.parent[up]) {
-    const call = baselines.callOfRow.of(up);
-    if (call >= 0) return call;
-  }
-  return undefined;
-}
-
-/** Names a piece for the composition of a hold: waits by queue, statements by verb and relation, calls by span name. */
-function addContent(
-  own: Series,
-  piece: Labelled,
-  ns: number,
-  forest: Forest,
-  series: readonly Series[],
-  statements: StatementReader,
-): void {
-  const queue = piece.queue >= 0 ? series[piece.queue].queue : null;
-  let what: string = piece.segment;
-  let movable = false;
-  if (WAITS.has(piece.segment)) what = `${piece.segment} ${queue ? queue.name : ''}`.trim();
-  else if (piece.segment === 'downstream') {
-    const statement = statements.of(piece.row);
-    what = statement?.relation
-      ? `${statement.verb} ${statement.relation}`.trim()
-      : statement?.verb
-        ? statement.verb
-        : forest.table.strings.text(forest.table.name[piece.row]);
-    movable = forest.table.kind[piece.row] === KIND.client && isMovable(own.queue, statement);
-  }
-  const entry = own.contents.get(what);
-  if (entry) entry.ns += ns;
-  else own.contents.set(what, { ns, movable });
-}
-
-/**
- * Whether a call inside a hold does without the resource: a statement on another relation than the locked one, or, in a
- * row lock or on a pooled database connection, a call to something that is no database.
- */
-function isMovable(queue: Queue, statement: Statement | null): boolean {
-  if (queue.kind === 'lock') {
-    if (statement === null) return true;
-    const locked = queue.name.slice(PREFIX_LOCK.length);
-    return statement.relation !== '' && bare(statement.relation) !== bare(locked);
-  }
-  return queue.kind === 'pool' && !queue.name.startsWith(PREFIX_HTTP_AGENT) && statement === null;
-}
-
-/** Without a schema in front. */
-function bare(relation: string): string {
-  return relation.slice(relation.lastIndexOf('.') + 1).toLowerCase();
 }

@@ -52,19 +52,24 @@ export class Children {
    * of the span it hangs under, so that parallel branches are not counted twice.
    */
   piecesUnder(host: number): Piece[] {
+    const pieces: Piece[] = [];
+    this.visitPieces(host, (row, start, end) => pieces.push({ row, start, end }));
+    return pieces;
+  }
+
+  /** As {@link piecesUnder}, one call a piece. */
+  visitPieces(host: number, visit: (row: number, start: number, end: number) => void): void {
     const { start, end } = this.#forest;
     this.#clipStart[host] = start[host];
     this.#clipEnd[host] = end[host];
-    const pieces: Piece[] = [];
     this.#depth = 0;
     this.#push(host, start[host], end[host]);
     while (this.#depth > 0) {
       const top = --this.#depth;
       const row = this.#row[top];
-      if (row < 0) pieces.push({ row: ~row, start: this.#start[top], end: this.#end[top] });
+      if (row < 0) visit(~row, this.#start[top], this.#end[top]);
       else this.#cut(row, this.#start[top], this.#end[top]);
     }
-    return pieces;
   }
 
   /** Puts the gates of the children, and what is left of the parent's between them, on the stack: the last one first. */

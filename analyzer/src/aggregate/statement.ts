@@ -56,6 +56,11 @@ export class StatementReader {
     return this.#isStatement(row) ? this.#statement(row, this.#number(row)) : null;
   }
 
+  /** @returns the same number for calls that say the same about themselves: name, statement, whether it is one. */
+  callNumber(row: number): number {
+    return this.#number(row) * 2 + (this.#isStatement(row) ? 1 : 0);
+  }
+
   /** @returns what the calls of one operation have in common, as a number: what it is stands in {@link operations}. */
   operationOf(row: number, route: number): number {
     const number = this.#number(row);
