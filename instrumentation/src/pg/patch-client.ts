@@ -116,6 +116,7 @@ class WatchedStatement {
     try {
       this.#seen = by.sent({
         client: this.#client,
+        callMs: this.#callMs,
         plan: this.#plan,
         text: this.#text,
         parent: this.#span.parent,

@@ -43,6 +43,14 @@ export function isWaiting(row: ActivityRow): boolean {
   return row.locktype !== null;
 }
 
+/**
+ * @returns whether a process was given a lock and has not woken up yet. On a row many want it then waits for the
+ * next holder.
+ */
+export function isChanging(row: ActivityRow): boolean {
+  return row.locktype === null && row.wait_event_type === 'Lock';
+}
+
 /** @returns whether the role may not see what a process runs. */
 export function isHidden(row: ActivityRow): boolean {
   return row.query === null || row.query === HIDDEN;

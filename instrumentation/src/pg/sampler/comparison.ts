@@ -2,6 +2,8 @@ import type { Context } from '@opentelemetry/api';
 import type { EstimatedWait } from './seen-wait.ts';
 
 const MAX_DIFFERENCES = 10_000;
+/** Both read the clock at slightly different places of the same callbacks. */
+const TOLERANCE_MS = 1;
 
 /**
  * Waits for rows that were recorded from the statements of this process, beside what the sampler saw of the same
@@ -28,7 +30,7 @@ export class Comparison {
     return this.#both;
   }
 
-  /** Those of both whose recorded length lies outside the sampler's bounds. */
+  /** Those of both whose recorded length lies outside the sampler's bounds by more than 1 ms. */
   get outsideBounds(): number {
     return this.#outside;
   }
@@ -58,7 +60,7 @@ export class Comparison {
     this.#both++;
     const sampledMs = seen.endMs - seen.startMs;
     this.#sampledMs += sampledMs;
-    if (lengthMs < seen.minMs || lengthMs > seen.maxMs) this.#outside++;
+    if (lengthMs < seen.minMs - TOLERANCE_MS || lengthMs > seen.maxMs + TOLERANCE_MS) this.#outside++;
     if (this.#differencesMs.length < MAX_DIFFERENCES) this.#differencesMs.push(sampledMs - lengthMs);
   }
 }

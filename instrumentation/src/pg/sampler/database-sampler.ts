@@ -2,7 +2,7 @@ import { trace } from '@opentelemetry/api';
 import { now } from '../../core/clock.ts';
 import { warnOnce } from '../../core/warn.ts';
 import type { PgClient } from '../types.ts';
-import { Activity, isHidden, isWaiting, spanOf, summaryOf } from './activity.ts';
+import { Activity, isChanging, isHidden, isWaiting, spanOf, summaryOf } from './activity.ts';
 import { Foreigners } from './foreigners.ts';
 import type { Holder } from './holders.ts';
 import type { ActivityRow } from './lock-query.ts';
@@ -98,7 +98,7 @@ export class DatabaseSampler {
     };
   }
 
-  sent({ client, plan, parent }: SentStatement): SampledStatement | undefined {
+  sent({ client, callMs, plan, parent }: SentStatement): SampledStatement | undefined {
     if (this.#closed || this.#connection.isOff) return undefined;
     let session = this.#sessions.get(client);
     if (session === undefined) this.#sessions.set(client, (session = new Session(client)));
@@ -112,7 +112,7 @@ export class DatabaseSampler {
       this.#left(session, statement),
     );
     session.queue.push(statement);
-    if (session.queue.length === 1) this.#onServer(session, statement);
+    if (session.queue.length === 1) this.#onServer(session, statement, callMs);
     return statement;
   }
 
@@ -123,8 +123,8 @@ export class DatabaseSampler {
     this.#connection.close();
   }
 
-  #onServer(session: Session, statement: QueuedStatement): void {
-    statement.sentMs = now();
+  #onServer(session: Session, statement: QueuedStatement, sentMs: number): void {
+    statement.sentMs = sentMs;
     session.last = statement;
     this.#running.delete(session);
     this.#running.add(session);
@@ -137,7 +137,7 @@ export class DatabaseSampler {
     session.queue.splice(at, 1);
     const next = session.queue[0];
     if (next === undefined) this.#running.delete(session);
-    else if (at === 0) this.#onServer(session, next);
+    else if (at === 0) this.#onServer(session, next, now());
   }
 
   #arm(delayMs: number): void {
@@ -228,7 +228,8 @@ export class DatabaseSampler {
       const row = activity.of(pid);
       if (!this.#isOurs(row, statement)) continue;
       if (!isWaiting(row)) {
-        statement.seenBusy(row, atMs);
+        if (isChanging(row)) statement.seenChanging(row, atMs);
+        else statement.seenBusy(row, atMs);
         continue;
       }
       this.#sawWait = true;

@@ -6,6 +6,8 @@ import type { PgClient } from '../types.ts';
 /** A statement that went to a server, as the observer is told of it. */
 export interface SentStatement {
   readonly client: PgClient;
+  /** When the service called the client, monotonic ms. */
+  readonly callMs: number;
   readonly plan: CachedPlan;
   readonly text: string | undefined;
   /** The statement's span, or what it is part of. */

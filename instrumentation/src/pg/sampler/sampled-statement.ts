@@ -72,6 +72,13 @@ export class SampledStatement implements ObservedStatement {
     if (seen !== undefined) seen.overMs ??= atMs;
   }
 
+  /** A poll saw the statement between two waits, or at the end of one: it has done nothing else meanwhile. */
+  seenChanging(row: ActivityRow, atMs: number): void {
+    this.#count(row);
+    const seen = this.#episodes.at(-1)?.seen;
+    if (seen !== undefined && seen.overMs === undefined) seen.lastSeenMs = atMs;
+  }
+
   /** A poll saw the statement waiting for a lock. @param waitStartMs since when, says the server. */
   seenWaiting(
     row: ActivityRow,
@@ -132,6 +139,10 @@ export class SampledStatement implements ObservedStatement {
 
   #note(row: ActivityRow, atMs: number): void {
     this.#lastLookMs = atMs;
+    this.#count(row);
+  }
+
+  #count(row: ActivityRow): void {
     const event = waitEventOf(row);
     this.#events.set(event, (this.#events.get(event) ?? 0) + 1);
     const span = trace.getSpan(this.subject.parent);
