@@ -2,6 +2,7 @@ import type { SpanContext } from '@opentelemetry/api';
 import type { SegmentRecord } from './emit.ts';
 import type { FinishedSpan } from './finished-span.ts';
 import type { RootRecord } from './root.ts';
+import { warnOnce } from './warn.ts';
 
 /** A part that looks at what is recorded; all of it costs one length check where there is none. */
 export interface Tap {
@@ -19,11 +20,38 @@ export interface Tap {
 
 export const taps: Tap[] = [];
 
+const guards = new WeakMap<Tap, Tap>();
+
 export function addTap(tap: Tap): void {
-  taps.push(tap);
+  const guard = guarded(tap);
+  guards.set(tap, guard);
+  taps.push(guard);
 }
 
 export function removeTap(tap: Tap): void {
-  const at = taps.indexOf(tap);
+  const at = taps.indexOf(guards.get(tap) ?? tap);
   if (at >= 0) taps.splice(at, 1);
+}
+
+/** What a tap throws ends it, not the request it looked at. */
+function guarded(tap: Tap): Tap {
+  const guard = <A extends unknown[], R>(method: ((...args: A) => R) | undefined) => {
+    if (method === undefined) return undefined;
+    return (...args: A): R | undefined => {
+      try {
+        return method.apply(tap, args);
+      } catch (error) {
+        removeTap(tap);
+        warnOnce('tap', `a part of the instrumentation failed and is switched off: ${String(error)}`);
+        return undefined;
+      }
+    };
+  };
+  return {
+    recorded: guard(tap.recorded),
+    emitted: guard(tap.emitted),
+    rootBegan: guard(tap.rootBegan),
+    rootEnded: guard(tap.rootEnded),
+    keepWork: guard(tap.keepWork) as Tap['keepWork'],
+  };
 }

@@ -98,10 +98,8 @@ function outbound(): import('@opentelemetry/instrumentation').Instrumentation[] 
   const [http, undici] = ['http', 'undici'].map((name) =>
     official && !isDisabled(name) ? loadOptional(`@opentelemetry/instrumentation-${name}`) : undefined,
   );
-  makeClientSpans({
-    http: http === undefined && !isDisabled('http'),
-    undici: undici === undefined && !isDisabled('undici'),
-  });
+  // Patching `http` may fail where it is imported; then no official span is active at a call, and ours stands in.
+  makeClientSpans({ http: !isDisabled('http'), undici: undici === undefined && !isDisabled('undici') });
   const list = [];
   if (http !== undefined)
     list.push(new http.HttpInstrumentation({ disableIncomingRequestInstrumentation: true }));

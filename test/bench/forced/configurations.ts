@@ -82,8 +82,8 @@ export const CONFIGURATIONS: readonly Configuration[] = [
   },
   {
     name: 'CPU burn',
-    forced: '15 ms of CPU a request: 60/s',
-    rates: [15, 30, 45, 75],
+    forced: '15 ms of work a request: 60/s',
+    rates: [12, 24, 36, 70],
     campaign: 'any',
     expected: loop,
     surround: async () => forcing({ burnMs: 15 }),
@@ -160,11 +160,11 @@ export const CONFIGURATIONS: readonly Configuration[] = [
   {
     name: 'GC pressure',
     forced: 'objects that live for 24 requests, moved by the collector',
-    rates: [6, 12, 20, 50],
+    rates: [5, 10, 15, 45],
     campaign: 'any',
     expected: loop,
     segment: 'runtime_pause',
-    surround: async () => forcing({ garbageKiB: 3_000 }),
+    surround: async () => forcing({ garbageKiB: 8_000 }),
   },
   {
     name: 'thread pool',

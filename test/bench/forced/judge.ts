@@ -1,5 +1,4 @@
 import type { Report } from '../../../analyzer/src/index.ts';
-import { table } from '../../../sample-app/src/labs/table.ts';
 import type { LoadFile } from '../../../sample-app/src/load/load-file.ts';
 import { shown } from '../../../sample-app/src/run/command.ts';
 import type { Configuration } from './configurations.ts';
@@ -57,18 +56,21 @@ function shareOf({ requests }: Report, segment: string): number {
   return requests.segments.filter((one) => one.segment === segment).reduce((sum, one) => sum + one.share, 0);
 }
 
-/** @returns the table of all runs. */
+/** @returns the table of all runs, as Markdown. */
 export function tableOf(judged: readonly Judged[]): string[] {
-  return table(
-    ['configuration', 'forced', 'verdict', '', 'chain', 'goodput/s by step', 'confidence'],
-    judged.map((one) => [
-      one.name,
-      one.forced,
-      one.named,
-      one.right ? 'right' : 'WRONG',
-      one.chain,
-      one.goodput,
-      one.confidence,
-    ]),
-  );
+  const header = ['configuration', 'forced', 'verdict', '', 'chain', 'goodput/s by step', 'confidence'];
+  const rows = judged.map((one) => [
+    one.name,
+    one.forced,
+    one.named,
+    one.right ? 'right' : 'WRONG',
+    one.chain,
+    one.goodput,
+    one.confidence,
+  ]);
+  const all = [header, ...rows];
+  const widths = header.map((_, column) => Math.max(3, ...all.map((row) => row[column].length)));
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column])).join(' | ')} |`;
+  return [line(header), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)];
 }
