@@ -17,7 +17,12 @@ test('a wait that begins between two looks begins when the server says', () => {
 
 test('a wait that is over before the reply ends between the looks on both sides', () => {
   const seen = { notYetMs: 100, waitStartMs: undefined, firstSeenMs: 125, lastSeenMs: 150, overMs: 175 };
-  assert.deepEqual(estimateWait(seen, 10, 400, 5), { startMs: 125, endMs: 162.5, minMs: 25, maxMs: 75 });
+  assert.deepEqual(estimateWait(seen, 10, 400, 0), { startMs: 125, endMs: 162.5, minMs: 25, maxMs: 75 });
+});
+
+test('a statement that needs a millisecond by itself was not at work when a look found it not waiting', () => {
+  const seen = { notYetMs: 100, waitStartMs: 112, firstSeenMs: 125, lastSeenMs: 150, overMs: 175 };
+  assert.deepEqual(estimateWait(seen, 10, 200, 1), { startMs: 10, endMs: 199, minMs: 38, maxMs: 190 });
 });
 
 test('an estimate lies within its bounds, whatever the clocks say', () => {

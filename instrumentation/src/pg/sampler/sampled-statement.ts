@@ -92,7 +92,8 @@ export class SampledStatement implements ObservedStatement {
     const resource = lockResource(row, this.subject.relation);
     let episode = this.#episodes.at(-1);
     // When a row changes hands, those who want it wake up and wait again: one look may fall in between.
-    if (episode?.resource === resource && this.#busyLooks <= 1) episode.seen.overMs = undefined;
+    if (episode?.resource === resource && (this.#busyLooks <= 1 || this.subject.uncontendedMs > 0))
+      episode.seen.overMs = undefined;
     this.#busyLooks = 0;
     if (episode === undefined || episode.seen.overMs !== undefined) {
       episode = {

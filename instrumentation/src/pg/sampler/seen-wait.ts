@@ -10,6 +10,9 @@ export interface SeenWait {
   overMs: number | undefined;
 }
 
+/** A statement that needs less than this share of its time by itself waited for the rest. */
+const MAX_OWN_SHARE = 0.1;
+
 /** The likely interval of a wait, and how short and how long it can have been. */
 export interface EstimatedWait {
   readonly startMs: number;
@@ -26,6 +29,9 @@ export interface EstimatedWait {
  * waited since it was sent. Its end lies between the last look that saw it wait and what came next: a look that
  * did not, or the reply less what the statement takes by itself.
  *
+ * A look that found it not waiting counts only where the statement may have been at work then: one that takes a
+ * millisecond by itself and is still there after ten was between two waits.
+ *
  * @param uncontendedMs what the statement takes when nobody is in its way, 0 where that is not known.
  */
 export function estimateWait(
@@ -34,14 +40,17 @@ export function estimateWait(
   answeredMs: number,
   uncontendedMs: number,
 ): EstimatedWait {
+  const isQuick = uncontendedMs > 0 && uncontendedMs < MAX_OWN_SHARE * (answeredMs - sentMs);
+  const notYetMs = isQuick ? undefined : seen.notYetMs;
+  const overMs = isQuick ? undefined : seen.overMs;
   const seenFromMs = Math.min(seen.firstSeenMs, seen.waitStartMs ?? seen.firstSeenMs);
-  const earliestMs = Math.max(sentMs, seen.notYetMs ?? sentMs);
-  const latestMs = Math.max(seen.lastSeenMs, Math.min(answeredMs, seen.overMs ?? answeredMs));
+  const earliestMs = Math.max(sentMs, notYetMs ?? sentMs);
+  const latestMs = Math.max(seen.lastSeenMs, Math.min(answeredMs, overMs ?? answeredMs));
   const endMs =
-    seen.overMs === undefined
+    overMs === undefined
       ? Math.max(seen.lastSeenMs, answeredMs - uncontendedMs)
       : (seen.lastSeenMs + latestMs) / 2;
-  const startMs = seen.notYetMs === undefined ? earliestMs : clamp(seenFromMs, earliestMs, seen.firstSeenMs);
+  const startMs = notYetMs === undefined ? earliestMs : clamp(seenFromMs, earliestMs, seen.firstSeenMs);
   return {
     startMs,
     endMs: Math.max(startMs, Math.min(endMs, latestMs)),
