@@ -3,8 +3,8 @@ import type { LoadFile } from '../../../sample-app/src/load/load-file.ts';
 import { shown } from '../../../sample-app/src/run/command.ts';
 import type { Configuration } from './configurations.ts';
 
-/** Share of the request time that the segment of a configuration must own in its last step. */
-const LEAST_SHARE = 0.1;
+/** Share of the time of work and pauses that the segment of a configuration must own. */
+const LEAST_SHARE = 1 / 3;
 
 /** What a run was built to show, and what the verdict said. */
 export interface Judged {
@@ -51,9 +51,13 @@ function secondsOf({ startUnixNano, endUnixNano }: LoadFile['steps'][number]): n
   return Number(BigInt(endUnixNano) - BigInt(startUnixNano)) / 1e9;
 }
 
-/** @returns the share of the time of all requests that a segment owns. */
+/** @returns the share of the time of work and pauses that a segment owns. */
 function shareOf({ requests }: Report, segment: string): number {
-  return requests.segments.filter((one) => one.segment === segment).reduce((sum, one) => sum + one.share, 0);
+  const sum = (wanted: readonly string[]) =>
+    requests.segments
+      .filter((one) => wanted.includes(one.segment))
+      .reduce((ns, one) => ns + Number(one.totalNs), 0);
+  return sum([segment]) / sum(['work', 'runtime_pause']);
 }
 
 /** @returns the table of all runs, as Markdown. */
