@@ -55,7 +55,8 @@ export async function openTui(live: LiveSession, options: TuiOptions): Promise<v
     {
       stdout: canvas.stdout,
       alternateScreen: true,
-      maxFps: 60,
+      // A frame costs a few ms, and a key waits for the end of the frame before it.
+      maxFps: 250,
       exitOnCtrlC: true,
       interactive: true,
       patchConsole: false,

@@ -7,6 +7,7 @@ import { type ReadProgress, readInputs } from '../read/index.ts';
 import { type BuildOptions, buildReport, inputSection, selectRoute } from '../report/build.ts';
 import { layOutComparison } from '../report/compare.ts';
 import { buildSession } from './build-session.ts';
+import { giveBackMemory } from './give-back.ts';
 import type { ComparedWith, ReadingProgress, Session } from './session.ts';
 import { listTraces, type TraceList } from './trace-columns.ts';
 
@@ -48,6 +49,9 @@ export type Answer =
 /** Ten times a second is often enough for the eye, and idle enough for the terminal. */
 const PROGRESS_EVERY_MS = 100;
 
+/** After the first questions of the screens. */
+const GIVE_BACK_AFTER_MS = 1000;
+
 /** Reads and analyses in a thread of its own, so that keys are answered meanwhile; then answers the screens. */
 async function run(job: Job, port: NonNullable<typeof parentPort>): Promise<void> {
   const say = (answer: Answer): void => port.postMessage(answer);
@@ -60,6 +64,7 @@ async function run(job: Job, port: NonNullable<typeof parentPort>): Promise<void
   const comparison = job.before && (await compareWith(job.before, analysis, job, say));
   const session = buildSession(analysis, report, job.title, optionsOf(job), comparison, list);
   say({ kind: 'ready', report, ...(comparison ? { comparison } : {}) });
+  setTimeout(giveBackMemory, GIVE_BACK_AFTER_MS).unref();
   port.on('message', ({ id, method, args }: Question) => {
     (session[method] as (...args: readonly unknown[]) => Promise<unknown>)(...args).then(
       (value) => say({ kind: 'value', id, value }),

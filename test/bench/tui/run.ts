@@ -51,6 +51,8 @@ async function measure(path: string, columns: number, rows: number): Promise<voi
   const pty = new Pty(`${process.execPath} ${COMMAND} ${path}`, columns, rows);
   try {
     const openedMs = await pty.until('1 Verdict', 600_000);
+    // The verdict comes last; until then keys are answered beside the analysis.
+    const completeMs = await pty.until('Confidence', 600_000);
     await pty.press('5');
     await pty.press('j');
     for (const [name, keys] of [
@@ -73,7 +75,7 @@ async function measure(path: string, columns: number, rows: number): Promise<voi
     await sleep(IDLE_MS);
     const idleShare = (pty.cpuMs() - idle) / IDLE_MS;
     console.log(
-      `${`${columns}x${rows}`.padEnd(8)} open ${(openedMs / 1000).toFixed(1)} s, idle ${(idleShare * 100).toFixed(1)} % of a core, ${pty.memoryMb().toFixed(0)} MB`,
+      `${`${columns}x${rows}`.padEnd(8)} open ${(openedMs / 1000).toFixed(1)} s, verdict ${(completeMs / 1000).toFixed(1)} s, idle ${(idleShare * 100).toFixed(1)} % of a core, ${pty.memoryMb().toFixed(0)} MB`,
     );
   } finally {
     await pty.close();
