@@ -14,7 +14,7 @@ import {
   type QueueModel,
   topWindows,
 } from './queue-model.ts';
-import { ownRate } from './rate.ts';
+import { atLeastServed, ownRate } from './rate.ts';
 import type { Lane, Series } from './series.ts';
 import { serverRate } from './server-rate.ts';
 import type { Timeline } from './windows.ts';
@@ -129,7 +129,7 @@ function modelOf(own: Series, frame: Frame, baselines: Baselines): QueueModel {
     return { ...base, ...serverRate(own, demand, frame, baselines, meanWaitNs) };
   if (queue.kind === 'connection')
     return { ...base, ...connectionRate(own, demand, frame, capacity, baselines, meanWaitNs) };
-  return { ...base, ...ownRate(demand, capacity, hottest) };
+  return { ...base, ...atLeastServed(ownRate(demand, capacity, hottest), lane, demand, frame, hottest) };
 }
 
 /**

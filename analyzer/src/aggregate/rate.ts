@@ -1,5 +1,7 @@
+import { mean } from './averages.ts';
 import type { Capacity } from './capacity.ts';
-import type { Demand, QueueModel } from './queue-model.ts';
+import type { Demand, Frame, QueueModel } from './queue-model.ts';
+import type { Lane } from './series.ts';
 
 /** Rate at which a queue saturates alone, and how it was found, for people. */
 export interface Rate {
@@ -17,4 +19,27 @@ export function ownRate(demand: Demand, capacity: Capacity, hottest: QueueModel[
     return { saturatesAt: even / hottest.ratio, how: `capacity / own demand of ${hottest.instance}` };
   }
   return { saturatesAt: even, how: 'capacity / own demand' };
+}
+
+/** Windows have edges: a queue may complete a little more in one than it can for long. */
+const SERVED_MARGIN = 0.97;
+
+/**
+ * What a queue served it can serve: a lower rate says that its cost (rebuilt holds have waits in them) or its servers
+ * (counted, not stated) are wrong. Mean of the two windows in which it completed most.
+ */
+export function atLeastServed(
+  rate: Rate,
+  lane: Lane,
+  { visits }: Demand,
+  { rising, timeline }: Frame,
+  hottest: QueueModel['hottest'],
+): Rate {
+  if (rate.saturatesAt === null || visits <= 0 || rising.length < 2 || hottest?.alone) return rate;
+  const most = rising
+    .map((w) => lane.completions[w] / timeline.windows[w].seconds / visits)
+    .sort((a, b) => b - a)
+    .slice(0, 2);
+  const served = SERVED_MARGIN * mean(most);
+  return served > rate.saturatesAt ? { saturatesAt: served, how: 'what it served' } : rate;
 }

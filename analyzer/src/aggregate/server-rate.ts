@@ -1,4 +1,4 @@
-import { mean, median } from './averages.ts';
+import { median } from './averages.ts';
 import type { Baselines } from './opaque.ts';
 import { type Demand, type Frame, type QueueModel, topWindows } from './queue-model.ts';
 import { type Rate, UNKNOWN_RATE } from './rate.ts';
@@ -14,7 +14,7 @@ const PLATEAU = 1.2;
 const DEEP = 2;
 const BEHIND = 0.95;
 const DEEPEST = 5;
-const NEVER_IDLE = 0.8;
+const NEVER_IDLE = 0.95;
 const AGREES = 1.15;
 
 /** Rule 3: hidden servers, by the fit where there is one, else by the rate at which completions stay. */
@@ -40,14 +40,13 @@ export function serverRate(
   if (plateau !== null && !sampled && (fittedRate === null || fittedRate > AGREES * plateau)) {
     return { saturatesAt: plateau, how: PLATEAU_HOW, queueRatio, inflation };
   }
-  // While many calls wait no server is idle: a fit that says otherwise has the cost wrong, not the completions.
-  if (fitted && !sampled && topNs > DEEPEST * base) {
-    const most = rising
-      .map((w) => own.completions[w] / timeline.windows[w].seconds / demand.visits)
-      .sort((a, b) => b - a)
-      .slice(0, 2);
-    const reached = mean(most);
-    if (reached < NEVER_IDLE * fittedRate!) {
+  // While many calls wait no server is idle: a fit that says otherwise has the servers wrong, not the completions.
+  if (fitted && !sampled) {
+    const reached = Math.max(
+      0,
+      ...behindWindows(own, demand, frame, meanWaitNs).map((w) => completedRate(own, demand, frame, w)),
+    );
+    if (reached > 0 && reached < NEVER_IDLE * fittedRate!) {
       return { saturatesAt: reached, how: PLATEAU_HOW, queueRatio, inflation };
     }
   }
@@ -73,6 +72,26 @@ export function serverRate(
 }
 
 const PLATEAU_HOW = 'completions stay at this rate while calls slow down';
+
+/** Windows in which far more calls came than the server completed, and calls took several times their cost. */
+export function behindWindows(
+  own: Series,
+  demand: Pick<Demand, 'visits'>,
+  { rising, timeline }: Frame,
+  meanWaitNs: readonly number[],
+): number[] {
+  const base = own.baseNs ?? 0;
+  if (base <= 0) return [];
+  return rising.filter((w) => {
+    const { arrivalsPerSecond, seconds } = timeline.windows[w];
+    const came = demand.visits * arrivalsPerSecond;
+    return meanWaitNs[w] > DEEPEST * base && own.completions[w] / seconds < BEHIND * came;
+  });
+}
+
+function completedRate(own: Series, { visits }: Demand, { timeline }: Frame, w: number): number {
+  return own.completions[w] / timeline.windows[w].seconds / visits;
+}
 
 /** Rate of requests at which completions stay in the windows where calls are slower than their cost by `excessNs`. */
 function plateauRate(

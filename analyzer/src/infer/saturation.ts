@@ -1,4 +1,5 @@
 import { type Frame, perArrival, type QueueModel } from '../aggregate/queue-model.ts';
+import { behindWindows } from '../aggregate/server-rate.ts';
 
 /** Rule 6 thresholds. */
 const WAIT_FACTOR = 1.5;
@@ -73,11 +74,16 @@ export function isSaturated(model: QueueModel, frame: Frame, closed = false): bo
   const u = maxUtilization(model, frame);
   if (model.kind === 'downstream') {
     if (model.saturatesAt === null) return false;
+    if (behindWindows(model.series, model, frame, model.meanWaitNs).length > 0) return true;
     return (
       model.saturatesAt < SERVER_BELOW_TOP * frame.topRate || (u ?? 0) >= (closed ? FULL_CLOSED : SERVER_FULL)
     );
   }
   if (u === null) return false;
+  // Servers counted at the fullest moment are all busy there: only waits that grow beyond the service tell.
+  if (model.kind === 'lock' && model.queue.holdsRebuilt && model.capacity !== null && model.capacity > 1) {
+    if (model.topWaitNs < model.meanHoldNs) return false;
+  }
   if (u >= FULL || (closed && u >= FULL_CLOSED)) return true;
   if (frame.timeline.sampling.kind !== 'none' && u > FULL_SAMPLED) return true;
   return lossesGrow(model) && u >= FULL_LOSING;
