@@ -1,5 +1,6 @@
 export { type Limit, type TaskQueue, wrapLimit, wrapQueue } from './adapters/limiters.ts';
 export { namePool } from './adapters/names.ts';
+export { wrapPostgres } from './adapters/postgres.ts';
 export { fastifyAdmission, koaAdmission } from './admission/adapters.ts';
 export { type Admission, type AdmissionOptions, admission } from './admission/admission.ts';
 export type { SlotStats } from './admission/slots.ts';

@@ -83,6 +83,15 @@ export function patchPostgres<F extends (...args: never[]) => unknown>(postgres:
   });
 }
 
+/**
+ * Records the waits and holds of `postgres` where its import cannot be intercepted:
+ * `const postgres = wrapPostgres(await import('postgres').then((module) => module.default))`. With `register` it
+ * is not needed.
+ */
+export function wrapPostgres<F extends (...args: never[]) => unknown>(postgres: F): F {
+  return patchPostgres(postgres, { adapters: true });
+}
+
 /** Watches the pool of one instance. */
 export function watchSql(sql: Sql, on: AdapterSwitch): void {
   if (watched.has(sql)) return;

@@ -4,7 +4,17 @@ import { patchedModules } from '../instrumentation.ts';
 
 /** Long enough for a service to have loaded what it uses. */
 const CHECK_AFTER_MS = 15_000;
-const KNOWN = ['pg', 'pg-pool', 'express'];
+const KNOWN = [
+  'pg',
+  'pg-pool',
+  'express',
+  'tarn',
+  'sequelize-pool',
+  'generic-pool',
+  'mysql2',
+  'ioredis',
+  'postgres',
+];
 
 /**
  * Looks once, after start-up, whether anything was patched: a set-up that looks right and records nothing is
