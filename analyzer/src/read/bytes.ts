@@ -4,18 +4,32 @@ export type Bytes = AsyncIterable<Buffer>;
 
 const BLOCK_BYTES = 1 << 20;
 
-/** @returns the bytes of a file, block by block; into one block again and again while `blocks.reuse` is set. */
+/**
+ * @returns the bytes of a file, block by block; into the same two blocks again and again while `blocks.reuse` is set.
+ * The next block is read while the one before it is looked at.
+ */
 export async function* fileBytes(path: string, blocks: { reuse: boolean }): AsyncGenerator<Buffer> {
   const file = await open(path);
+  const pair: (Buffer | null)[] = [null, null];
+  const read = (turn: number) => {
+    const used = blocks.reuse ? pair[turn % 2] : null;
+    const block = used ?? Buffer.allocUnsafeSlow(BLOCK_BYTES);
+    pair[turn % 2] = block;
+    const next = file.read(block, 0, BLOCK_BYTES).then(({ bytesRead }) => block.subarray(0, bytesRead));
+    // Who waits for it hears of a fault; nobody does who gave up before.
+    next.catch(() => {});
+    return next;
+  };
+  let next = read(0);
   try {
-    let block: Buffer | null = null;
-    for (;;) {
-      if (block === null || !blocks.reuse) block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
-      const { bytesRead } = await file.read(block, 0, BLOCK_BYTES);
-      if (bytesRead === 0) return;
-      yield bytesRead === BLOCK_BYTES ? block : block.subarray(0, bytesRead);
+    for (let turn = 1; ; turn++) {
+      const block = await next;
+      if (block.length === 0) return;
+      next = read(turn);
+      yield block;
     }
   } finally {
+    await next.catch(() => {});
     await file.close();
   }
 }

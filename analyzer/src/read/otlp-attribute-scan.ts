@@ -1,6 +1,7 @@
 import type { AttributeColumns } from '../model/attribute-columns.ts';
 import type { SpanTableBuilder } from '../model/span-table-builder.ts';
 import type { StringPool } from '../model/strings.ts';
+import { AttributeGuesses } from './attribute-guesses.ts';
 import { type JsonBytes, UNKNOWN, word } from './json-bytes.ts';
 import { decodeAnyValue } from './otlp-values.ts';
 
@@ -21,21 +22,22 @@ const W = {
   fals: word('fals'),
 } as const;
 
+/** How a value is spelled. */
+const KIND = { other: 0, text: 1, quotedInteger: 2, integer: 3, boolean: 4, double: 5 } as const;
+
 /** As JSON spells it; true, false and null are none. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-
-/** Keys are told apart by this many lower bits of their ids; a collision costs a miss. */
-const GUESSES = 4096;
 
 /** Scans the `attributes` of a span into the row its builder opened last. */
 export class OtlpAttributeScanner {
   readonly #json: JsonBytes;
   readonly #columns: AttributeColumns;
   readonly #strings: StringPool;
-  /** The key that came after a key last, and the text it had last: most often it is the same again. */
-  readonly #keyAfter = new Uint32Array(GUESSES);
-  #id = 0;
-  readonly #textOf = new Uint32Array(GUESSES);
+  readonly #guesses = new AttributeGuesses();
+  /** String id of the key read last. */
+  #key = 0;
+  /** Where the value found last begins: behind its quote, where it has one. */
+  #value = 0;
 
   constructor(json: JsonBytes, builder: SpanTableBuilder) {
     this.#json = json;
@@ -43,88 +45,160 @@ export class OtlpAttributeScanner {
     this.#strings = builder.strings;
   }
 
-  attributes(from: number): number {
+  /** @param name string id of the span's name, as far as known: spans of one name have the same keys. */
+  attributes(from: number, name: number): number {
     const json = this.#json;
+    const guesses = this.#guesses;
     const { bytes, view } = json;
     if (bytes[from] !== 0x5b) return UNKNOWN;
     let p = from + 1;
-    let key = 0;
     if (bytes[p] === 0x5d) return p + 1;
+    let node = guesses.start(name);
     for (;;) {
-      if (view.getInt32(p, true) !== W.key || view.getInt32(p + 4, true) !== W.y) return UNKNOWN;
-      p = this.#guessedText(p + 8, this.#keyAfter, key & (GUESSES - 1));
-      if (p < 0) return UNKNOWN;
-      key = this.#id;
-      if (view.getInt32(p, true) !== W.va || view.getInt32(p + 4, true) !== W.lue || bytes[p + 8] !== 0x3a)
-        return UNKNOWN;
-      const value = p + 9;
-      if (bytes[value] !== 0x7b) return UNKNOWN;
-      p = this.#value(value, key);
-      if (p === UNKNOWN) {
-        // A list, a map, bytes or an unusual spelling.
-        p = json.valueEnd(value);
-        if (p < 0) return UNKNOWN;
-        this.#columns.add(key, decodeAnyValue(json.parse(value, p), 0));
+      const begin = p;
+      const next = guesses.after(node, bytes, view, begin);
+      p = UNKNOWN;
+      if (next >= 0) {
+        node = next;
+        p = this.#simple(begin + guesses.lengthOf(next), guesses.key[next], guesses.kind[next], next);
       }
-      if (bytes[p] !== 0x7d) return UNKNOWN;
+      if (p < 0) {
+        const object = this.#afterKey(begin);
+        if (object < 0) return UNKNOWN;
+        const key = this.#key;
+        const kind = this.#kindOf(object);
+        node = guesses.learn(node, key, kind, bytes, begin, this.#value);
+        if (kind !== KIND.other) p = this.#simple(this.#value, key, kind, node);
+        if (p < 0) p = this.#other(object, key);
+      }
+      if (p < 0 || bytes[p] !== 0x7d) return UNKNOWN;
       p++;
       if (bytes[p] === 0x2c) p++;
       else return bytes[p] === 0x5d ? p + 1 : UNKNOWN;
     }
   }
 
-  /** Adds a value of one of the four simple types. @returns the position after its object, UNKNOWN for all others. */
-  #value(from: number, key: number): number {
-    const json = this.#json;
-    const { bytes, view } = json;
-    if (bytes[from + 1] !== 0x22) return UNKNOWN;
+  /** Reads the key of the attribute at `p` into #key. @returns where its value begins. */
+  #afterKey(p: number): number {
+    const { bytes, view } = this.#json;
+    if (view.getInt32(p, true) !== W.key || view.getInt32(p + 4, true) !== W.y) return UNKNOWN;
+    const end = this.#json.stringEnd(p + 8);
+    if (end < 0) return UNKNOWN;
+    this.#key = this.text(p + 8, end);
+    if (view.getInt32(end + 1, true) !== W.va || view.getInt32(end + 5, true) !== W.lue) return UNKNOWN;
+    return bytes[end + 9] === 0x3a && bytes[end + 10] === 0x7b ? end + 10 : UNKNOWN;
+  }
+
+  /** @returns how the value in the object at `from` is spelled; where it begins stands in #value then. */
+  #kindOf(from: number): number {
+    const { bytes, view } = this.#json;
     const p = from + 2;
+    this.#value = from;
+    if (bytes[from + 1] !== 0x22) return KIND.other;
     switch (view.getInt32(p, true)) {
-      case W.stri: {
-        if (view.getInt32(p + 4, true) !== W.ngVa || view.getInt32(p + 8, true) !== W.lue) return UNKNOWN;
-        if (bytes[p + 12] !== 0x3a || bytes[p + 13] !== 0x22) return UNKNOWN;
-        if (!this.#columns.keeps(key)) return this.#droppedText(p + 14, key);
-        const end = this.#guessedText(p + 14, this.#textOf, key & (GUESSES - 1));
-        if (end < 0 || bytes[end] !== 0x7d) return UNKNOWN;
-        this.#columns.addText(key, this.#id);
-        return end + 1;
-      }
+      case W.stri:
+        if (view.getInt32(p + 4, true) !== W.ngVa || view.getInt32(p + 8, true) !== W.lue) return KIND.other;
+        if (bytes[p + 12] !== 0x3a || bytes[p + 13] !== 0x22) return KIND.other;
+        this.#value = p + 14;
+        return KIND.text;
       case W.intV: {
         if (view.getInt32(p + 4, true) !== W.alue || bytes[p + 8] !== 0x22 || bytes[p + 9] !== 0x3a)
-          return UNKNOWN;
+          return KIND.other;
         const quoted = bytes[p + 10] === 0x22;
-        return this.#integer(quoted ? p + 11 : p + 10, quoted, key);
+        this.#value = quoted ? p + 11 : p + 10;
+        return quoted ? KIND.quotedInteger : KIND.integer;
       }
       case W.bool:
         if (view.getInt32(p + 4, true) !== W.Valu || bytes[p + 8] !== 0x65 || bytes[p + 9] !== 0x22)
-          return UNKNOWN;
-        if (bytes[p + 10] !== 0x3a) return UNKNOWN;
-        if (view.getInt32(p + 11, true) === W.true && bytes[p + 15] === 0x7d) {
-          this.#columns.add(key, true);
-          return p + 16;
-        }
-        if (view.getInt32(p + 11, true) !== W.fals || bytes[p + 15] !== 0x65 || bytes[p + 16] !== 0x7d)
-          return UNKNOWN;
-        this.#columns.add(key, false);
-        return p + 17;
-      case W.doub: {
-        if (
-          view.getInt32(p + 4, true) !== W.leVa ||
-          view.getInt32(p + 8, true) !== W.lue ||
-          bytes[p + 12] !== 0x3a
-        ) {
-          return UNKNOWN;
-        }
-        const end = json.literalEnd(p + 13);
-        if (end < 0 || bytes[end] !== 0x7d) return UNKNOWN;
-        const number = bytes.toString('latin1', p + 13, end);
-        if (!NUMBER.test(number)) return UNKNOWN;
-        this.#columns.addNumber(key, Number(number));
-        return end + 1;
-      }
+          return KIND.other;
+        if (bytes[p + 10] !== 0x3a) return KIND.other;
+        this.#value = p + 11;
+        return KIND.boolean;
+      case W.doub:
+        if (view.getInt32(p + 4, true) !== W.leVa || view.getInt32(p + 8, true) !== W.lue) return KIND.other;
+        if (bytes[p + 12] !== 0x3a) return KIND.other;
+        this.#value = p + 13;
+        return KIND.double;
       default:
-        return UNKNOWN;
+        return KIND.other;
     }
+  }
+
+  /** Adds a value of one of the simple kinds. @returns the position after its object, UNKNOWN where it is spelled otherwise. */
+  #simple(from: number, key: number, kind: number, node: number): number {
+    switch (kind) {
+      case KIND.text:
+        return this.#columns.keeps(key) ? this.#keptText(from, key, node) : this.#droppedText(from, key);
+      case KIND.quotedInteger:
+        return this.#integer(from, true, key);
+      case KIND.integer:
+        return this.#integer(from, false, key);
+      case KIND.boolean:
+        return this.#boolean(from, key);
+      default:
+        return this.#double(from, key);
+    }
+  }
+
+  /** A list, a map, bytes or an unusual spelling. */
+  #other(object: number, key: number): number {
+    const end = this.#json.valueEnd(object);
+    if (end >= 0) this.#columns.add(key, decodeAnyValue(this.#json.parse(object, end), 0));
+    return end;
+  }
+
+  /**
+   * The text it had last is compared before anything is searched or hashed: a text stored without escapes has no quote
+   * in it, so it ends where one follows.
+   */
+  #keptText(from: number, key: number, node: number): number {
+    const { bytes, view } = this.#json;
+    const guess = this.#guesses.text[node];
+    if (guess !== 0) {
+      const length = this.#strings.lengthAt(guess, bytes, view, from);
+      if (length > 0 && bytes[from + length] === 0x22 && bytes[from + length + 1] === 0x7d) {
+        this.#columns.addText(key, guess);
+        return from + length + 2;
+      }
+    }
+    const end = this.#json.stringEnd(from);
+    if (end < 0 || bytes[end + 1] !== 0x7d) return UNKNOWN;
+    const id = this.text(from, end);
+    if (!this.#json.escaped) this.#guesses.text[node] = id;
+    this.#columns.addText(key, id);
+    return end + 2;
+  }
+
+  /** Steps over a text that is not kept. */
+  #droppedText(from: number, key: number): number {
+    const json = this.#json;
+    const end = json.stringEnd(from);
+    if (end < 0 || json.bytes[end + 1] !== 0x7d) return UNKNOWN;
+    const text = json.escaped ? (json.parse(from - 1, end + 1) as string) : null;
+    this.#columns.dropText(key, text === null ? json.hash : this.#strings.hashOfText(text));
+    return end + 2;
+  }
+
+  #boolean(p: number, key: number): number {
+    const { bytes, view } = this.#json;
+    const word = view.getInt32(p, true);
+    if (word === W.true && bytes[p + 4] === 0x7d) {
+      this.#columns.add(key, true);
+      return p + 5;
+    }
+    if (word !== W.fals || bytes[p + 4] !== 0x65 || bytes[p + 5] !== 0x7d) return UNKNOWN;
+    this.#columns.add(key, false);
+    return p + 6;
+  }
+
+  #double(from: number, key: number): number {
+    const { bytes } = this.#json;
+    const end = this.#json.literalEnd(from);
+    if (end < 0 || bytes[end] !== 0x7d) return UNKNOWN;
+    const number = bytes.toString('latin1', from, end);
+    if (!NUMBER.test(number)) return UNKNOWN;
+    this.#columns.addNumber(key, Number(number));
+    return end + 1;
   }
 
   /** Up to 15 digits, which a double holds. */
@@ -149,38 +223,6 @@ export class OtlpAttributeScanner {
     if (bytes[p] !== 0x7d) return UNKNOWN;
     this.#columns.addNumber(key, negative ? -value : value);
     return p + 1;
-  }
-
-  /** Steps over a text that is not kept. @returns the position after the value it stands in. */
-  #droppedText(from: number, key: number): number {
-    const json = this.#json;
-    const end = json.stringEnd(from);
-    if (end < 0 || json.bytes[end + 1] !== 0x7d) return UNKNOWN;
-    const text = json.escaped ? (json.parse(from - 1, end + 1) as string) : null;
-    this.#columns.dropText(key, text === null ? json.hash : this.#strings.hashOfText(text));
-    return end + 2;
-  }
-
-  /**
-   * Reads a string whose content begins at `from`; its id is in #id then. The guess is compared before anything is
-   * searched or hashed: a text stored without escapes has no quote in it, so it ends where one follows.
-   * @returns the position after the closing quote.
-   */
-  #guessedText(from: number, guesses: Uint32Array, slot: number): number {
-    const json = this.#json;
-    const guess = guesses[slot];
-    if (guess !== 0) {
-      const length = this.#strings.lengthAt(guess, json.bytes, json.view, from);
-      if (length > 0 && json.bytes[from + length] === 0x22) {
-        this.#id = guess;
-        return from + length + 1;
-      }
-    }
-    const end = json.stringEnd(from);
-    if (end < 0) return UNKNOWN;
-    this.#id = this.text(from, end);
-    if (!json.escaped) guesses[slot] = this.#id;
-    return end + 1;
   }
 
   /** @returns the string id of the text between two quotes, which the JSON bytes have just stepped over. */

@@ -166,7 +166,7 @@ export class OtlpSpanScanner {
         case W.attr:
           if (view.getInt32(p + 4, true) !== W.ibut || view.getInt32(p + 8, true) !== W.es) return UNKNOWN;
           field = SEEN.attributes;
-          p = this.#attributes.attributes(p + 12);
+          p = this.#attributes.attributes(p + 12, name);
           break;
         case W.link:
           if (bytes[p + 4] !== 0x73 || bytes[p + 5] !== 0x22 || bytes[p + 6] !== 0x3a) return UNKNOWN;
