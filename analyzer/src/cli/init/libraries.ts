@@ -10,12 +10,7 @@ export interface Library {
 }
 
 const OFFICIAL = '@opentelemetry/instrumentation-';
-const pool = (line: string): Library => ({
-  role: 'database',
-  seen: 'the wait for a connection, once it is wrapped',
-  by: 'code',
-  how: line,
-});
+const POOL: Library = { role: 'database', seen: 'pool waits, new connections, holds', by: 'register' };
 
 /** Libraries that services wait in, by package name. */
 export const LIBRARIES: Readonly<Record<string, Library>> = {
@@ -36,38 +31,42 @@ export const LIBRARIES: Readonly<Record<string, Library>> = {
   },
   pg: { role: 'database', seen: 'pool waits, new connections, holds, row locks, statements', by: 'register' },
   'pg-pool': { role: 'database', seen: 'pool waits, new connections, holds', by: 'register' },
-  knex: pool("withWait('knex-pool', () => knex.client.acquireConnection())"),
-  sequelize: pool("withWait('sequelize-pool', …) around pool.acquire()"),
-  typeorm: { role: 'database', seen: 'as its driver: pg is recorded, others are not', by: 'register' },
+  knex: POOL,
+  sequelize: POOL,
+  typeorm: { role: 'database', seen: 'as its driver: pg and mysql2 are recorded', by: 'register' },
   '@prisma/client': {
     role: 'database',
     seen: 'waits of its engine for a connection',
     by: 'official',
     how: '@prisma/instrumentation',
   },
-  'drizzle-orm': { role: 'database', seen: 'as its driver: pg is recorded, others are not', by: 'register' },
-  kysely: { role: 'database', seen: 'as its driver: pg is recorded, others are not', by: 'register' },
-  postgres: pool("withWait('postgres', () => sql.reserve())"),
-  mysql2: { role: 'database', seen: 'statements', by: 'official', how: `${OFFICIAL}mysql2` },
+  'drizzle-orm': {
+    role: 'database',
+    seen: 'as its driver: pg, postgres and mysql2 are recorded',
+    by: 'register',
+  },
+  kysely: { role: 'database', seen: 'as its driver: pg and mysql2 are recorded', by: 'register' },
+  postgres: POOL,
+  mysql2: POOL,
   mongodb: { role: 'database', seen: 'commands', by: 'official', how: `${OFFICIAL}mongodb` },
-  ioredis: { role: 'cache', seen: 'commands', by: 'official', how: `${OFFICIAL}ioredis` },
+  ioredis: { role: 'cache', seen: 'waits for the connection, and behind slow commands', by: 'register' },
   redis: { role: 'cache', seen: 'commands', by: 'official', how: `${OFFICIAL}redis` },
   undici: { role: 'outgoing', seen: 'calls', by: 'official', how: `${OFFICIAL}undici` },
   axios: { role: 'outgoing', seen: 'calls', by: 'official', how: `${OFFICIAL}http` },
   got: { role: 'outgoing', seen: 'calls', by: 'official', how: `${OFFICIAL}http` },
-  'generic-pool': pool("withWait('NAME', () => pool.acquire())"),
-  tarn: pool("withWait('NAME', () => pool.acquire().promise)"),
+  'generic-pool': POOL,
+  tarn: POOL,
   'p-limit': {
     role: 'limiter',
     seen: 'turns, once they are wrapped',
     by: 'code',
-    how: "withWait('NAME', …)",
+    how: "wrapLimit(pLimit(4), 'NAME')",
   },
   'p-queue': {
     role: 'limiter',
     seen: 'turns, once they are wrapped',
     by: 'code',
-    how: "withWait('NAME', …)",
+    how: "wrapQueue(queue, 'NAME')",
   },
   bottleneck: {
     role: 'limiter',
