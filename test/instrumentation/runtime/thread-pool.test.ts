@@ -8,7 +8,7 @@ import {
   patchThreadPool,
   type ThreadPoolSwitch,
 } from '../../../instrumentation/src/runtime/thread-pool/patch-thread-pool.ts';
-import { type Recording, request, startRecording } from '../support/recording.ts';
+import { type Recorded, type Recording, request, startRecording } from '../support/recording.ts';
 
 const require = createRequire(import.meta.url);
 const THREADS = 4;
@@ -47,13 +47,15 @@ function job(rounds: number): Promise<number> {
   });
 }
 
+const depthOf = (wait: Recorded) => wait.attributes['waitfall.resource.queue_depth'] as number;
+
 describe('waits for a thread of libuv', () => {
   test('twice as many jobs as threads: half of them wait as long as the others work', async () => {
-    // One job alone says how long a thread is busy with it.
     const rounds = 60_000;
     await job(rounds);
-    const tookMs = await request(() => Promise.all(Array.from({ length: 2 * THREADS }, () => job(rounds))));
-    const longestMs = Math.max(...tookMs.value);
+    const { value: tookMs } = await request(() =>
+      Promise.all(Array.from({ length: 2 * THREADS }, () => job(rounds))),
+    );
     await sleep(50);
     const waits = recording.segment('threadpool_wait');
     assert.equal(waits.length, 2 * THREADS);
@@ -61,14 +63,39 @@ describe('waits for a thread of libuv', () => {
       assert.equal(wait.attributes['waitfall.resource'], 'threadpool');
       assert.equal(wait.attributes['waitfall.resource.capacity'], THREADS);
       assert.equal(wait.attributes['waitfall.estimated'], true);
-      assert.ok(wait.lengthMs <= longestMs);
     }
-    // The threads share the cores: the last ones cannot have begun before the first were done.
-    const waited = waits.filter((wait) => wait.lengthMs > 0.1 * longestMs);
-    assert.ok(waited.length >= THREADS / 2, `${waited.length} waited`);
-    assert.ok(Math.max(...waits.map((wait) => wait.lengthMs)) >= 0.25 * longestMs);
-    const depths = waits.map((wait) => wait.attributes['waitfall.resource.queue_depth'] as number);
-    assert.equal(Math.max(...depths), THREADS - 1);
+    // The pool serves in order: a job cannot have begun before the one four places before it was done.
+    const ordered = [...waits].sort((a, b) => depthOf(a) - depthOf(b) || a.lengthMs - b.lengthMs);
+    const doneMs = [...tookMs].sort((a, b) => a - b);
+    const trueMs = [0, 0, 0, 0, ...doneMs.slice(0, THREADS)];
+    const total = (list: number[]) => list.reduce((sum, ms) => sum + ms, 0);
+    const measuredMs = total(ordered.map((wait) => wait.lengthMs));
+    assert.ok(
+      measuredMs > 0.5 * total(trueMs) && measuredMs < 1.6 * total(trueMs),
+      `${measuredMs} of ${total(trueMs)} ms`,
+    );
+    // All four threads were taken by the first jobs: the bounds of those that came behind hold their waits.
+    const [last] = ordered.slice(-1);
+    const mostMs = (last.attributes['waitfall.estimate.max_ns'] as number) / 1e6;
+    assert.ok(mostMs >= 0.8 * doneMs[0], `${mostMs} >= ${doneMs[0]} ms`);
+    assert.equal(Math.max(...waits.map(depthOf)), THREADS - 1);
+  });
+
+  test('one thread after the other: each call waits for those before it', async () => {
+    // Longer than a canary's interval, so that the wait is measured and not guessed.
+    const rounds = 60_000;
+    const { value } = await request(async () => {
+      const running = Array.from({ length: THREADS }, () => job(2 * rounds));
+      await sleep(20);
+      return { behindMs: await job(1_000), runningMs: await Promise.all(running) };
+    });
+    await sleep(50);
+    const waits = recording.segment('threadpool_wait');
+    const behind = waits.reduce((a, b) => (a.startMs > b.startMs ? a : b));
+    assert.ok(
+      Math.abs(behind.lengthMs - value.behindMs) < 15 + 0.2 * value.behindMs,
+      `${behind.lengthMs} of ${value.behindMs} ms`,
+    );
   });
 
   test('a free pool: nobody waits', async () => {

@@ -12,42 +12,65 @@ const OWN_MS = 0.15;
 /** The function as it was before anything wrapped it. */
 const randomFill = crypto.randomFill;
 
-/** A measurement that calls wait for. */
-export interface Measurement {
-  /** Wait of the canary, ms; undefined while it is under way. */
-  waitMs: number | undefined;
-  readonly waiting: (() => void)[];
+/** A call whose thread is looked for. */
+export interface Waiter {
+  readonly submittedMs: number;
+  /** When its callback ran; undefined while it is with the pool. */
+  endMs: number | undefined;
+  /** Told once: a thread took it at about `beginMs`, no sooner than `leastMs`, no later than `mostMs`. */
+  begun(beginMs: number, leastMs: number, mostMs: number): void;
 }
 
 /**
- * A job that takes next to no time, put behind the others now and then: what it waits, they wait. The pool
- * serves in order, so whatever was in front of it has been taken by a thread when it has.
+ * A job that takes next to no time, put behind the others now and then. The pool serves in order: what was
+ * handed over between two of them was taken by a thread between those two.
  */
 export class Canary {
-  #current: Measurement | undefined;
-  #last: Measurement = { waitMs: 0, waiting: [] };
-  #lastMs = Number.NEGATIVE_INFINITY;
+  #batch: Waiter[] = [];
+  #due = false;
+  #sentMs = Number.NEGATIVE_INFINITY;
+  #begunMs = Number.NEGATIVE_INFINITY;
 
-  /** @returns the measurement that fits a call just handed to the pool, best one at hand. */
-  measure(busy: boolean): Measurement {
-    if (this.#current !== undefined) return this.#current;
-    const atMs = now();
-    if (atMs - this.#lastMs < (busy ? BUSY_EVERY_MS : QUIET_EVERY_MS)) {
-      return busy ? this.#last : { waitMs: 0, waiting: [] };
-    }
-    this.#lastMs = atMs;
-    const measurement: Measurement = { waitMs: undefined, waiting: [] };
-    this.#current = measurement;
+  /**
+   * Takes a call just handed to the pool.
+   *
+   * @param busy more calls than threads are with the pool, as far as they are seen.
+   * @returns false: there is no reason to believe that it waits, and none to look.
+   */
+  follow(waiter: Waiter, busy: boolean): boolean {
+    const sinceMs = now() - this.#sentMs;
+    if (!busy && !this.#due && sinceMs < QUIET_EVERY_MS) return false;
+    this.#batch.push(waiter);
+    if (this.#due) return true;
+    this.#due = true;
+    // Behind everything that is handed over in this turn of the event loop.
+    if (sinceMs >= BUSY_EVERY_MS) setImmediate(() => this.#send());
+    else setTimeout(() => this.#send(), BUSY_EVERY_MS - sinceMs).unref();
+    return true;
+  }
+
+  #send(): void {
+    const batch = this.#batch;
+    const sentMs = now();
+    this.#batch = [];
+    this.#due = false;
+    this.#sentMs = sentMs;
     randomFill(Buffer.allocUnsafe(1), () => {
-      const endMs = now();
-      const loopMs = loopClock.waitAt(endMs).minMs;
-      const waitMs = endMs - atMs - loopMs;
-      measurement.waitMs = waitMs <= OWN_MS ? 0 : waitMs;
-      this.#current = undefined;
-      this.#last = measurement;
-      for (const run of measurement.waiting) run();
-      measurement.waiting.length = 0;
+      const atMs = now();
+      const begunMs = atMs - loopClock.waitAt(atMs).minMs;
+      this.#place(batch, begunMs - sentMs <= OWN_MS ? sentMs : begunMs);
     });
-    return measurement;
+  }
+
+  #place(batch: readonly Waiter[], canaryMs: number): void {
+    const beforeMs = this.#begunMs;
+    this.#begunMs = canaryMs;
+    for (const [at, waiter] of batch.entries()) {
+      const leastMs = Math.max(waiter.submittedMs, Math.min(beforeMs, canaryMs));
+      const mostMs = Math.max(leastMs, Math.min(canaryMs, waiter.endMs ?? canaryMs));
+      // Calls alike begin at even distances.
+      const evenMs = leastMs + (at / batch.length) * (canaryMs - leastMs);
+      waiter.begun(Math.min(evenMs, mostMs), leastMs, mostMs);
+    }
   }
 }

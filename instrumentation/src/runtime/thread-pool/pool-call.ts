@@ -10,7 +10,7 @@ import { durationNs, now } from '../../core/clock.ts';
 import { countTime, emitSegment } from '../../core/emit.ts';
 import { loopClock } from '../../core/loop-clock.ts';
 import { openingContext } from '../../outbound/connecting.ts';
-import { Canary, type Measurement } from './canary.ts';
+import { Canary, type Waiter } from './canary.ts';
 import { LookupQueue } from './lookup-queue.ts';
 
 /** libuv reads it once, when the first job is submitted; 4 by default, 1024 at most. */
@@ -31,109 +31,129 @@ export interface PoolCall {
   cancel(): void;
 }
 
-/** Work of any kind but name lookups: how long it waited is what a canary behind it waited. */
-export function beginWork(): PoolCall {
-  const parent = context.active();
-  const startMs = now();
-  const ahead = inFlight++;
-  let measurement: Measurement | undefined;
-  return {
-    submitted() {
-      measurement = canary.measure(ahead + 1 > THREADS);
-    },
-    cancel() {
-      inFlight--;
-    },
-    end() {
-      inFlight--;
-      const endMs = now() - loopClock.waitAt(now()).minMs;
-      const write = () => {
-        const waitMs = Math.min(measurement?.waitMs ?? 0, Math.max(0, endMs - startMs));
-        emit(
-          parent,
-          RESOURCE_THREAD_POOL,
-          THREADS,
-          ahead,
-          Math.max(0, ahead - THREADS),
-          startMs,
-          waitMs,
-          endMs,
-          0,
-        );
-      };
-      if (measurement !== undefined && measurement.waitMs === undefined) measurement.waiting.push(write);
-      else write();
-    },
-  };
+/** One visit of the pool, when all of it is known. */
+interface Visit {
+  readonly parent: Context;
+  readonly resource: string;
+  readonly capacity: number;
+  readonly inUse: number;
+  readonly queueDepth: number;
+  readonly startMs: number;
+  readonly beginMs: number;
+  readonly endMs: number;
+  /** Bounds of the wait, ms. */
+  readonly leastMs: number;
+  readonly mostMs: number;
+}
+
+/** Work of any kind but name lookups: canaries before and behind it say when it was taken. */
+class Work implements PoolCall, Waiter {
+  readonly submittedMs = now();
+  endMs: number | undefined;
+  readonly #parent = context.active();
+  readonly #ahead = inFlight++;
+  #followed = false;
+  #begun: readonly [beginMs: number, leastMs: number, mostMs: number] | undefined;
+
+  submitted(): void {
+    this.#followed = canary.follow(this, this.#ahead >= THREADS);
+  }
+
+  cancel(): void {
+    inFlight--;
+  }
+
+  end(): void {
+    inFlight--;
+    const atMs = now();
+    this.endMs = atMs - loopClock.waitAt(atMs).minMs;
+    if (!this.#followed) this.#begun = [this.submittedMs, this.submittedMs, this.submittedMs];
+    this.#write();
+  }
+
+  begun(beginMs: number, leastMs: number, mostMs: number): void {
+    this.#begun = [beginMs, leastMs, mostMs];
+    this.#write();
+  }
+
+  #write(): void {
+    if (this.endMs === undefined || this.#begun === undefined) return;
+    const startMs = this.submittedMs;
+    const endMs = Math.max(startMs, this.endMs);
+    const [begunMs, leastMs, mostMs] = this.#begun;
+    emit({
+      parent: this.#parent,
+      resource: RESOURCE_THREAD_POOL,
+      capacity: THREADS,
+      inUse: Math.min(THREADS, this.#ahead),
+      queueDepth: Math.max(0, this.#ahead - THREADS),
+      startMs,
+      beginMs: Math.min(begunMs, endMs),
+      endMs,
+      leastMs: Math.min(leastMs, endMs) - startMs,
+      mostMs: Math.min(mostMs, endMs) - startMs,
+    });
+  }
 }
 
 /** A name lookup: it waits for one of the threads that slow work may use. */
-export function beginLookup(): PoolCall {
-  const parent = openingContext() ?? context.active();
-  const lookup = lookups.begin();
-  const work = beginUnseen();
-  return {
-    submitted() {},
-    cancel() {
-      lookups.end(lookup);
-      work();
-    },
-    end() {
-      work();
-      const endMs = now();
-      lookups.end(lookup, endMs);
-      const waitMs = (lookup.begunMs ?? endMs) - lookup.startMs;
-      const { inUse, queueDepth, startMs } = lookup;
-      emit(
-        parent,
-        RESOURCE_THREAD_POOL_DNS,
-        lookups.capacity,
-        inUse,
-        queueDepth,
-        startMs,
-        waitMs,
-        endMs,
-        waitMs,
-      );
-    },
-  };
-}
+class NameLookup implements PoolCall {
+  readonly #parent = openingContext() ?? context.active();
+  readonly #lookup = lookups.begin();
 
-/** A lookup occupies a thread like any other work. @returns what ends it. */
-function beginUnseen(): () => void {
-  inFlight++;
-  return () => {
+  constructor() {
+    // It occupies a thread like any other work.
+    inFlight++;
+  }
+
+  submitted(): void {}
+
+  cancel(): void {
     inFlight--;
-  };
+    lookups.end(this.#lookup);
+  }
+
+  end(): void {
+    inFlight--;
+    const endMs = now();
+    lookups.end(this.#lookup, endMs);
+    const { startMs, begunMs = endMs, inUse, queueDepth } = this.#lookup;
+    emit({
+      parent: this.#parent,
+      resource: RESOURCE_THREAD_POOL_DNS,
+      capacity: lookups.capacity,
+      inUse,
+      queueDepth,
+      startMs,
+      beginMs: begunMs,
+      endMs,
+      leastMs: begunMs - startMs,
+      mostMs: begunMs - startMs,
+    });
+  }
 }
 
-function emit(
-  parent: Context,
-  resource: string,
-  capacity: number,
-  ahead: number,
-  queueDepth: number,
-  startMs: number,
-  waitMs: number,
-  endMs: number,
-  leastMs: number,
-): void {
-  countTime(parent, 'threadpool_wait', startMs, startMs + waitMs);
+export const beginWork = (): PoolCall => new Work();
+export const beginLookup = (): PoolCall => new NameLookup();
+
+function emit(visit: Visit): void {
+  const { parent, startMs, beginMs, endMs } = visit;
+  countTime(parent, 'threadpool_wait', startMs, beginMs);
   emitSegment({
     segment: 'threadpool_wait',
-    resource,
+    resource: visit.resource,
     parent,
     startMs,
-    endMs: startMs + waitMs,
+    endMs: beginMs,
     outcome: 'acquired',
-    capacity,
-    inUse: Math.min(capacity, ahead),
-    queueDepth,
-    holdMs: Math.max(0, endMs - startMs - waitMs),
+    capacity: visit.capacity,
+    inUse: visit.inUse,
+    queueDepth: visit.queueDepth,
+    holdMs: endMs - beginMs,
     attributes: {
       [ATTR_ESTIMATED]: true,
-      [ATTR_ESTIMATE_MIN_NS]: durationNs(0, leastMs),
-      [ATTR_ESTIMATE_MAX_NS]: durationNs(0, waitMs),
+      [ATTR_ESTIMATE_MIN_NS]: durationNs(0, visit.leastMs),
+      [ATTR_ESTIMATE_MAX_NS]: durationNs(0, visit.mostMs),
     },
   });
 }
