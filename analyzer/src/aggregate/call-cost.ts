@@ -1,3 +1,4 @@
+import { sortByKey } from '../model/ordering.ts';
 import type { CallList } from './call-list.ts';
 import { type Drift, drifts, ENOUGH_CALLS } from './cost-drift.ts';
 import type { Requests } from './requests-types.ts';
@@ -37,8 +38,10 @@ export function callBaselines(
       calls,
       requests,
     );
-    // Few calls scatter: they count only where they are faster beyond chance.
-    const queued = all.ns - few.ns > QUEUED_ERRORS * few.error;
+    // Few calls scatter: they count only where they are faster beyond chance. By the scatter of all: costs are skewed, so
+    // that few calls which happen to be fast also happen to lie close together.
+    const error = all.deviationNs / Math.sqrt(few.n);
+    const queued = all.ns - few.ns > QUEUED_ERRORS * error;
     base.set(key, queued ? { ns: few.ns, limit } : { ns: all.ns, limit: Number.POSITIVE_INFINITY });
   }
   const costNs = new Float64Array(calls.length);
@@ -57,7 +60,7 @@ function meanCost(
   members: readonly number[],
   calls: CallList,
   requests: Requests,
-): { ns: number; error: number } {
+): { ns: number; deviationNs: number; n: number } {
   let sum = 0;
   let squares = 0;
   let weights = 0;
@@ -69,7 +72,7 @@ function meanCost(
   }
   const ns = sum / weights;
   const variance = Math.max(0, squares / weights - ns * ns);
-  return { ns, error: Math.sqrt(variance / members.length) };
+  return { ns, deviationNs: Math.sqrt(variance), n: members.length };
 }
 
 /** Least number of others in flight with which enough calls remain. */
@@ -83,7 +86,7 @@ export function callsAhead(calls: CallList): Int32Array {
   const ahead = new Int32Array(calls.length);
   for (const members of calls.byQueue().values()) {
     const { startNs } = calls;
-    members.sort((a, b) => startNs[a] - startNs[b]);
+    sortByKey(members, startNs);
     const ends = new Float64Array(members.length);
     for (let k = 0; k < members.length; k++) ends[k] = calls.endNs[members[k]];
     ends.sort();

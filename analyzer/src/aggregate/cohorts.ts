@@ -1,3 +1,4 @@
+import { sortByKey } from '../model/ordering.ts';
 import { countingOf } from './counting.ts';
 import { apportionedMeans, ExactSum, roundedMean } from './exact-sum.ts';
 import type { Parts } from './groups.ts';
@@ -24,8 +25,8 @@ export function cohortsOf(requests: Requests, parts: Parts, members: ArrayLike<n
   if (n === 0) return [];
   const ranked = rankByDuration(requests, members);
   const counting = countingOf(requests, members);
-  const upTo: number[] = [];
-  for (const r of ranked) upTo.push((upTo.at(-1) ?? 0) + counting.of(r));
+  const upTo = new Float64Array(n);
+  for (let i = 0; i < n; i++) upTo[i] = (i > 0 ? upTo[i - 1] : 0) + counting.of(ranked[i]);
   const all = upTo[n - 1];
   return COHORTS.map(({ name, from, to }) => {
     // The slowest hundredth holds ceil(n / 100) requests.
@@ -66,7 +67,8 @@ export function cohortsOf(requests: Requests, parts: Parts, members: ArrayLike<n
 }
 
 /** Fastest first; ties in the order of the requests, which does not depend on the order of the input. */
-export function rankByDuration(requests: Requests, members: ArrayLike<number>): number[] {
-  const { durationNs } = requests;
-  return Array.from(members).sort((a, b) => durationNs[a] - durationNs[b] || a - b);
+export function rankByDuration(requests: Requests, members: ArrayLike<number>): Int32Array {
+  const ranked = new Int32Array(members).sort();
+  sortByKey(ranked, requests.durationNs);
+  return ranked;
 }

@@ -1,3 +1,4 @@
+import { sortByKey } from '../model/ordering.ts';
 import { mean } from './averages.ts';
 import type { CallList } from './call-list.ts';
 import type { Series } from './series.ts';
@@ -100,7 +101,8 @@ function excessByInFlight(
   excessNs: Float64Array,
   counted: (call: number) => boolean,
 ): ({ count: number; sumNs: number } | undefined)[] {
-  const byStart = members.slice().sort((a, b) => startNs[a] - startNs[b]);
+  const byStart = members.slice();
+  sortByKey(byStart, startNs);
   const ends = new Float64Array(members.length);
   for (let k = 0; k < members.length; k++) ends[k] = endNs[members[k]];
   ends.sort();

@@ -1,3 +1,4 @@
+import { sortByKey } from '../model/ordering.ts';
 import type { Requests } from './requests-types.ts';
 
 /** Requests (weighted) that have started and not ended, at any time: started before it minus ended before it. */
@@ -8,7 +9,9 @@ export class InFlight {
   constructor({ count, startNs, durationNs, weight }: Requests) {
     const all = Int32Array.from({ length: count }, (_, i) => i);
     const end = (i: number) => startNs[i] + durationNs[i];
-    const byEnd = all.slice().sort((a, b) => end(a) - end(b));
+    const ends = Float64Array.from(all, end);
+    const byEnd = all.slice();
+    sortByKey(byEnd, ends);
     this.#starts = stepsOf(all, (i) => startNs[i], weight);
     this.#ends = stepsOf(byEnd, end, weight);
   }

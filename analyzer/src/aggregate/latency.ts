@@ -1,3 +1,4 @@
+import { selectRank, sortByKey } from '../model/ordering.ts';
 import { ExactSum, roundedMean } from './exact-sum.ts';
 import type { Latency } from './types.ts';
 
@@ -17,25 +18,40 @@ export function percentile(ascending: ArrayLike<number>, milliPercent: number): 
   return n === 0 ? null : ascending[nearestRank(milliPercent, n) - 1];
 }
 
-/** Ascending values that may stand for different numbers of requests. */
+/** Values that may stand for different numbers of requests. */
 export class WeightedValues {
   readonly units: number;
+  /** Ascending where they weigh differently, else in any order. */
   readonly #values: Float64Array;
-  /** Units up to and including each value; null where each counts 1. */
+  /** How much each value counts where all count the same. */
+  readonly #unit: number;
+  /** Units up to and including each value; null where all count the same. */
   readonly #upTo: Float64Array | null;
 
   /** @param units how much each value counts, whole numbers; null: 1 each. */
   constructor(values: ArrayLike<number>, units: ArrayLike<number> | null) {
-    if (units === null) {
-      this.#values = Float64Array.from(values).sort();
+    const n = values.length;
+    this.#unit = units === null || n === 0 ? 1 : units[0];
+    let isEven = true;
+    for (let i = 1; units !== null && i < n && isEven; i++) isEven = units[i] === this.#unit;
+    if (isEven) {
+      this.#values = new Float64Array(values);
       this.#upTo = null;
-      this.units = values.length;
+      this.units = n * this.#unit;
       return;
     }
-    const order = Array.from({ length: values.length }, (_, i) => i).sort((a, b) => values[a] - values[b]);
+    const own = new Float64Array(values);
+    const order = new Int32Array(n);
+    for (let i = 0; i < n; i++) order[i] = i;
+    sortByKey(order, own);
+    this.#values = new Float64Array(n);
+    this.#upTo = new Float64Array(n);
     let sum = 0;
-    this.#values = Float64Array.from(order, (i) => values[i]);
-    this.#upTo = Float64Array.from(order, (i) => (sum += units[i]));
+    for (let i = 0; i < n; i++) {
+      this.#values[i] = own[order[i]];
+      sum += (units as ArrayLike<number>)[order[i]];
+      this.#upTo[i] = sum;
+    }
     this.units = sum;
   }
 
@@ -45,7 +61,7 @@ export class WeightedValues {
     if (total === 0) return null;
     const rank = nearestRank(milliPercent, total) - zeros;
     if (rank <= 0) return 0;
-    if (this.#upTo === null) return this.#values[rank - 1];
+    if (this.#upTo === null) return selectRank(this.#values, Math.ceil(rank / this.#unit) - 1);
     let low = 0;
     let high = this.#values.length - 1;
     while (low < high) {
@@ -89,7 +105,7 @@ export function latencyOf(durationsNs: Float64Array): Latency {
   if (n === 0) return EMPTY_LATENCY;
   durationsNs.sort();
   const sum = new ExactSum();
-  for (const value of durationsNs) sum.add(value);
+  for (let i = 0; i < n; i++) sum.add(durationsNs[i]);
   return {
     n,
     p50: percentile(durationsNs, 50_000),
