@@ -5,6 +5,7 @@ import {
   InstrumentationNodeModuleFile,
 } from '@opentelemetry/instrumentation';
 import { adapterDefinitions } from './adapters/definitions.ts';
+import { setSlotWarnMs } from './adapters/slot-wait.ts';
 import type { AdapterSwitch } from './adapters/switch.ts';
 import { SCOPE_NAME } from './conventions.ts';
 import { setMinWaitMs, setTracer } from './core/emit.ts';
@@ -122,6 +123,7 @@ function apply(settings: Settings): void {
   trustQueueHeader(settings.queueHeader);
   setMinWaitMs(settings.minWaitMs);
   setHoldWarnMs(settings.holdWarnMs);
+  setSlotWarnMs(settings.holdWarnMs);
   loopClock.start();
   enableParts(settings);
 }

@@ -1,5 +1,6 @@
-import { type Context, context } from '@opentelemetry/api';
+import type { Context } from '@opentelemetry/api';
 import { PREFIX_CONNECT } from '../conventions.ts';
+import { activeContext } from '../core/active-context.ts';
 import { now } from '../core/clock.ts';
 import { countTime, emitSegment } from '../core/emit.ts';
 import { boundsOf } from '../core/loop-wait.ts';
@@ -103,7 +104,7 @@ function connectionOf(redis: Redis): RedisConnection {
 class CommandWait {
   readonly redis: Redis;
   readonly #command: RedisCommand;
-  readonly #caller: Context = context.active();
+  readonly #caller: Context = activeContext();
   readonly #startMs = now();
   readonly #depth: number;
   #wasOffline = false;

@@ -1,4 +1,4 @@
-import { context } from '@opentelemetry/api';
+import { activeContext, runIn } from '../core/active-context.ts';
 import { wrapMethod } from '../core/patch.ts';
 import { freeName, resourceOf } from './names.ts';
 import { quietly } from './settle.ts';
@@ -113,8 +113,9 @@ function call(
   const settled: Callback = function (this: unknown, ...result) {
     quietly(() => settle(pool, wait, result[0], result[1]));
     // The pool calls back from whoever released.
-    if (context.active() === wait.caller) return callback.apply(this, result);
-    return context.with(wait.caller, callback, this, ...result);
+    return activeContext() === wait.caller
+      ? callback.apply(this, result)
+      : runIn(wait.caller, callback, this, result);
   };
   return handOn(pool, getConnection, settled, wait);
 }

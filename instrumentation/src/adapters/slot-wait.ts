@@ -1,9 +1,11 @@
-import { type Context, context } from '@opentelemetry/api';
+import { type Context, trace } from '@opentelemetry/api';
 import { type Outcome, PREFIX_CONNECT } from '../conventions.ts';
+import { activeContext } from '../core/active-context.ts';
 import { now } from '../core/clock.ts';
 import { countTime, emitSegment } from '../core/emit.ts';
 import { rootOf } from '../core/root.ts';
 import { onShutdown } from '../core/shutdown.ts';
+import { warnOnce } from '../core/warn.ts';
 import { enterWork, leaveWork } from '../core/work.ts';
 import { outcomeOf } from './outcome.ts';
 
@@ -56,6 +58,49 @@ export function openSlots(): number {
   return open.size;
 }
 
+/** @returns how many slots of each adapted pool are held now, and since when the oldest is. */
+export function openSlotsByPool(): Map<string, { count: number; oldestMs: number }> {
+  const byPool = new Map<string, { count: number; oldestMs: number }>();
+  const atMs = now();
+  for (const wait of open) {
+    const known = byPool.get(wait.resource) ?? { count: 0, oldestMs: 0 };
+    known.count++;
+    known.oldestMs = Math.max(known.oldestMs, atMs - wait.takenMs);
+    byPool.set(wait.resource, known);
+  }
+  return byPool;
+}
+
+let warnAfterMs = 60_000;
+let watchdog: NodeJS.Timeout | undefined;
+
+/** A slot held longer than this is said once, with its trace; 0: never. */
+export function setSlotWarnMs(ms: number): void {
+  warnAfterMs = ms;
+  clearTimeout(watchdog);
+  watchdog = undefined;
+  if (open.size > 0) watchSlots();
+}
+
+/** Looks from time to time while slots are held; keeps neither the process nor the loop alive. */
+function watchSlots(): void {
+  if (watchdog !== undefined || warnAfterMs <= 0) return;
+  watchdog = setTimeout(() => {
+    watchdog = undefined;
+    for (const wait of open) if (now() - wait.takenMs > warnAfterMs) warnOfHold(wait);
+    if (open.size > 0) watchSlots();
+  }, warnAfterMs / 2).unref();
+}
+
+function warnOfHold({ resource, caller }: SlotWait): void {
+  const traceId = trace.getSpanContext(caller)?.traceId;
+  warnOnce(
+    `hold ${resource}`,
+    `a slot of ${resource} is held for more than ${Math.round(warnAfterMs / 1e3)} s` +
+      `${traceId === undefined ? '' : ` (trace ${traceId})`}: is its release missing on some path?`,
+  );
+}
+
 /** Writes the hold of something that goes back to its pool; nothing for what is not held. */
 export function releaseSlot(pool: object, item: unknown): void {
   const held = holders.get(pool);
@@ -71,18 +116,22 @@ export function releaseSlot(pool: object, item: unknown): void {
  */
 export class SlotWait {
   /** Where the caller continues. */
-  readonly caller: Context = context.active();
+  readonly caller: Context = activeContext();
   readonly #pool: object;
   readonly #arrival: Arrival;
   readonly #startMs = now();
   #bornMs: number | undefined;
-  #takenMs = 0;
+  takenMs = 0;
   #settled = false;
 
   constructor(pool: object, arrival: Arrival) {
     this.#pool = pool;
     this.#arrival = arrival;
     leaveWork(rootOf(this.caller), this.caller, this.#startMs);
+  }
+
+  get resource(): string {
+    return this.#arrival.resource;
   }
 
   get foundFull(): boolean {
@@ -106,8 +155,8 @@ export class SlotWait {
     const atMs = now();
     enterWork(rootOf(this.caller), atMs);
     const connectMs = this.#connectStartMs(bornMs, atMs);
-    this.#takenMs = connectMs ?? Math.max(this.#startMs, slotMs ?? atMs);
-    if (this.#arrival.found === 'full') this.#count('pool_wait', this.#startMs, this.#takenMs);
+    this.takenMs = connectMs ?? Math.max(this.#startMs, slotMs ?? atMs);
+    if (this.#arrival.found === 'full') this.#count('pool_wait', this.#startMs, this.takenMs);
     if (connectMs !== undefined) this.#emitConnection(connectMs, atMs, 'acquired');
     this.#hold(item);
   }
@@ -136,10 +185,10 @@ export class SlotWait {
     open.delete(this);
     const { found } = this.#arrival;
     this.#emitPool(
-      found === 'full' ? this.#startMs : this.#takenMs,
-      this.#takenMs,
+      found === 'full' ? this.#startMs : this.takenMs,
+      this.takenMs,
       'acquired',
-      now() - this.#takenMs,
+      now() - this.takenMs,
     );
   }
 
@@ -155,6 +204,7 @@ export class SlotWait {
     held.get(item)?.released();
     held.set(item, this);
     open.add(this);
+    watchSlots();
   }
 
   #count(segment: 'pool_wait' | 'connection_wait', startMs: number, endMs: number): void {

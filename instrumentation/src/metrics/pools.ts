@@ -1,4 +1,5 @@
 import type { Meter } from '@opentelemetry/api';
+import { openSlotsByPool } from '../adapters/slot-wait.ts';
 import { ATTR_RESOURCE } from '../conventions.ts';
 import { hasOfficialPg } from '../core/started-span.ts';
 import { openPools } from '../pg/pool-name.ts';
@@ -44,7 +45,7 @@ export function observePools(meter: Meter): void {
         result.observe(count, total - idle, { ...attributes, [ATTR_STATE]: 'used' });
         result.observe(pending, pool._pendingQueue?.length ?? 0, attributes);
       }
-      for (const [resource, holds] of openHoldsByPool()) {
+      for (const [resource, holds] of [...openHoldsByPool(), ...openSlotsByPool()]) {
         result.observe(open, holds.count, { [ATTR_RESOURCE]: resource });
         result.observe(oldest, holds.oldestMs / 1e3, { [ATTR_RESOURCE]: resource });
       }

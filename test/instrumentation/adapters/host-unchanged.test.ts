@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -12,11 +15,12 @@ async function run(
   script: string,
   flags: string[],
   type = 'commonjs',
+  env: Record<string, string> = {},
 ): Promise<{ stdout: string; stderr: string }> {
   return promisify(execFile)(
     process.execPath,
     ['--conditions=waitfall-source', ...flags, `--input-type=${type}`, '-e', script],
-    { cwd: root, env: { ...process.env, WAITFALL_TRACE_FILE: '/dev/null' }, timeout: 30_000 },
+    { cwd: root, env: { ...process.env, WAITFALL_TRACE_FILE: '/dev/null', ...env }, timeout: 30_000 },
   );
 }
 
@@ -110,4 +114,80 @@ test('a library of an unknown version is left alone, and said once', async () =>
     'sequelize-pool',
     'tarn',
   ]);
+});
+
+/** Every library once, imported, in one request; servers that are not there tell enough. */
+const IMPORTED = `
+  import { trace } from '@opentelemetry/api';
+  import generic from 'generic-pool';
+  import Redis from 'ioredis';
+  import mysql from 'mysql2/promise';
+  import postgres from 'postgres';
+  import { Pool as Sequelize } from 'sequelize-pool';
+  import { Pool as Tarn } from 'tarn';
+  const create = async () => ({});
+  const destroy = async () => {};
+  await trace.getTracer('test').startActiveSpan('job', { kind: 1 }, async (span) => {
+    const tarn = new Tarn({ create, destroy, min: 0, max: 1 });
+    tarn.release(await tarn.acquire().promise);
+    await tarn.destroy();
+    const sequelize = new Sequelize({ create, destroy, validate: () => true, min: 0, max: 1, acquireTimeoutMillis: 100 });
+    sequelize.release(await sequelize.acquire());
+    await sequelize.drain().then(() => sequelize.destroyAllNow());
+    const pool = generic.createPool({ create, destroy }, { max: 1 });
+    await pool.release(await pool.acquire());
+    await pool.drain().then(() => pool.clear());
+    const errors = [];
+    const db = mysql.createPool({ host: '127.0.0.1', port: 1, database: 'none' });
+    await db.query('SELECT 1').catch((error) => errors.push(error.code));
+    await db.end();
+    const sql = postgres('postgres://127.0.0.1:1/none', { max: 1 });
+    await sql\`SELECT 1\`.catch((error) => errors.push(error.code));
+    await sql.end({ timeout: 0 });
+    const redis = new Redis({ host: '127.0.0.1', port: 1, retryStrategy: () => null });
+    redis.on('error', () => {});
+    await redis.get('a').catch((error) => errors.push(error.message));
+    span.end();
+    console.log(errors.join());
+  });`;
+
+const NAMES = [
+  'connect:ioredis:127.0.0.1:1',
+  'connect:mysql2-pool:none',
+  'connect:postgres-pool:none',
+  'generic-pool',
+  'mysql2-pool:none',
+  'postgres-pool:none',
+  'sequelize-pool',
+  'tarn-pool',
+];
+
+test('imported or required, on or off: recorded as asked, and nothing else changes', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'waitfall-adapters-'));
+  const traced = async (name: string, env: Record<string, string>) => {
+    const file = join(directory, name);
+    const flags = ['--import', register];
+    const { stdout } = await run(IMPORTED, flags, 'module', { WAITFALL_TRACE_FILE: file, ...env });
+    const names = (await readFile(file, 'utf8')).matchAll(/"wait_for ([^"]+)"/g);
+    return { stdout, names: [...new Set([...names].map(([, name]) => name))].sort() };
+  };
+  try {
+    const [on, off, bare] = await Promise.all([
+      traced('on', {}),
+      traced('off', { WAITFALL_ADAPTERS: 'false' }),
+      run(IMPORTED, [], 'module'),
+    ]);
+    assert.deepEqual(
+      NAMES.filter((name) => !on.names.includes(name)),
+      [],
+    );
+    assert.deepEqual(
+      off.names.filter((name) => /pool|ioredis/.test(name)),
+      [],
+    );
+    assert.equal(on.stdout, bare.stdout);
+    assert.equal(off.stdout, bare.stdout);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
 });

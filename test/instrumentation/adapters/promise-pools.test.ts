@@ -3,7 +3,11 @@ import { createRequire } from 'node:module';
 import { after, before, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { namePool } from '@waitfall/instrumentation';
-import { openSlots } from '../../../instrumentation/src/adapters/slot-wait.ts';
+import {
+  openSlots,
+  openSlotsByPool,
+  setSlotWarnMs,
+} from '../../../instrumentation/src/adapters/slot-wait.ts';
 import { type Recording, request, startRecording } from '../support/recording.ts';
 import {
   type AnyPool,
@@ -195,4 +199,30 @@ test('generic-pool: use() records like acquire and release', async () => {
   one(recording, 'pool_wait', traceId);
   assert.equal(openSlots(), 0);
   await pool.drain();
+});
+
+test('a slot that is not given back is counted, and said once with its trace', async () => {
+  const pool = LIBRARIES['generic-pool']({ max: 1 });
+  namePool(pool.own, 'leaky');
+  const said: string[] = [];
+  const write = process.stderr.write;
+  setSlotWarnMs(30);
+  process.stderr.write = (text: string | Uint8Array) => said.push(String(text)) > 0;
+  try {
+    const { traceId, value } = await request(async () => pool.acquire());
+    for (let tries = 0; said.length === 0 && tries < 200; tries++) await sleep(10);
+    await sleep(40);
+    assert.deepEqual(
+      [...openSlotsByPool()].map(([name, { count }]) => `${name} ${count}`),
+      ['generic-pool:leaky 1'],
+    );
+    assert.equal(said.length, 1);
+    assert.match(said[0], new RegExp(`generic-pool:leaky .*${traceId}`));
+    pool.release(value);
+  } finally {
+    process.stderr.write = write;
+    setSlotWarnMs(60_000);
+  }
+  await pool.close();
+  assert.equal(openSlotsByPool().size, 0);
 });
