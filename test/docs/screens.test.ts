@@ -1,0 +1,45 @@
+/**
+ * Draws the screens that the pages show: a block marked `screen` is the terminal UI on docs/example/before, 80 by 24,
+ * after keys="b b". Marked `like` as well it is compared without numbers. UPDATE_DOCS=1 writes the screen into the page.
+ */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { analyze } from '../../analyzer/src/infer/analysis.ts';
+import { readInputs } from '../../analyzer/src/read/index.ts';
+import { buildReport } from '../../analyzer/src/report/build.ts';
+import { buildSession } from '../../analyzer/src/tui/build-session.ts';
+import { Reader } from '../analyzer/tui/support.ts';
+import { blocksOf, PAGES, ROOT, settingOf, writeBlocks } from './markdown.ts';
+
+const SHOWN = PAGES.filter((page) => blocksOf(page).some(({ words }) => words.includes('screen')));
+
+test('some page shows the terminal UI', () => assert.notEqual(SHOWN.length, 0));
+
+for (const page of SHOWN) {
+  test(`${page} shows the screens as they are drawn`, async () => {
+    const analysis = analyze(await readInputs([join(ROOT, 'docs/example/before')]));
+    const session = buildSession(analysis, buildReport(analysis), 'before', {});
+    const drawn = [];
+    for (const block of blocksOf(page).filter(({ words }) => words.includes('screen'))) {
+      const keys = (settingOf(block, 'keys') ?? '').split(' ').filter((key) => key !== '');
+      const reader = await new Reader(session, 80, 24).type(...keys);
+      drawn.push({
+        block,
+        text: `${reader
+          .lines()
+          .map((line) => line.trimEnd())
+          .join('\n')
+          .trimEnd()}\n`,
+      });
+    }
+    if (process.env['UPDATE_DOCS'] === '1') return writeBlocks(page, drawn);
+    for (const { block, text } of drawn) {
+      assert.equal(
+        block.text,
+        text,
+        `${page}:${block.line} is out of date: UPDATE_DOCS=1 npm run test:unit -- docs`,
+      );
+    }
+  });
+}
