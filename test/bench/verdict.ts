@@ -17,6 +17,7 @@ import { VARIANTS, type Variant } from './verdict/variants.ts';
 const HELP = `bench:verdict [options]
   --seed N        first seed (default 5000; below 1000 is for tuning)
   --count N       services (default 208)
+  --seeds A,B     these services instead
   --family NAME   only ${FAMILIES.join(' | ')}
   --shape NAME    only ${SHAPES.join(' | ')}
   --variants A,B  of ${VARIANTS.map((v) => v.name).join(', ')} (default: all; all but full on every --stride th service)
@@ -31,6 +32,7 @@ const { values: flags } = parseArgs({
   options: {
     seed: { type: 'string', default: '5000' },
     count: { type: 'string', default: '208' },
+    seeds: { type: 'string' },
     family: { type: 'string' },
     shape: { type: 'string' },
     variants: { type: 'string' },
@@ -119,6 +121,12 @@ function explain(variant: string, analysis: Analysis): void {
   }
 }
 
+function seedsOf(): number[] {
+  if (flags.only !== undefined) return [Number(flags.only)];
+  if (flags.seeds !== undefined) return flags.seeds.split(',').map(Number);
+  return Array.from({ length: Number(flags.count) }, (_, i) => Number(flags.seed) + i);
+}
+
 function main(): void {
   if (flags.help) {
     console.log(HELP);
@@ -127,18 +135,16 @@ function main(): void {
   const started = performance.now();
   const variants = pickVariants();
   const stride = Number(flags.stride);
-  const first = Number(flags.only ?? flags.seed);
-  const count = flags.only === undefined ? Number(flags.count) : 1;
+  const seeds = seedsOf();
   const scores: Score[] = [];
-  for (let i = 0; i < count; i++) {
-    const seed = first + i;
+  for (const [i, seed] of seeds.entries()) {
     const often = flags.variants !== undefined || flags.only !== undefined || i % stride === 0;
     const chosen = variants.filter((v) => often || v.name === 'full');
     scores.push(...measure(seed, chosen, flags.whatif && (flags.only !== undefined || i % stride === 0)));
     if (process.stderr.isTTY || (i + 1) % 20 === 0) {
       const seconds = (performance.now() - started) / 1000;
       process.stderr.write(
-        `${process.stderr.isTTY ? '\r' : ''}${i + 1}/${count} services, ${scores.length} answers, ${seconds.toFixed(0)} s${process.stderr.isTTY ? ' ' : '\n'}`,
+        `${process.stderr.isTTY ? '\r' : ''}${i + 1}/${seeds.length} services, ${scores.length} answers, ${seconds.toFixed(0)} s${process.stderr.isTTY ? ' ' : '\n'}`,
       );
     }
   }

@@ -21,10 +21,7 @@ export function confidenceOf(facts: Facts, inference: Inference): Verdict['confi
   if (first) {
     const margin = next?.saturatesAt ? next.saturatesAt / first.rate : null;
     if (first.nearTies.length > 0) {
-      weak(
-        2,
-        `near tie: ${first.nearTies.map((m) => m.name).join(', ')} saturate${first.nearTies.length === 1 ? 's' : ''} within 15 %`,
-      );
+      weak(2, `near tie: relief of ${first.nearTies.map((m) => m.name).join(', ')} helps about as much`);
     } else if (margin !== null && margin < CLEAR_MARGIN) {
       weak(1, `the next queue, ${next?.name}, is only ${percent(margin - 1)} away`);
     } else if (margin !== null) {

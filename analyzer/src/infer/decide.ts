@@ -1,4 +1,5 @@
 import type { QueueModel } from '../aggregate/queue-model.ts';
+import { holdsBacklog } from './backlog.ts';
 import { findChain } from './chain.ts';
 import type { Facts, Inference } from './facts.ts';
 import { findFirst } from './first-queue.ts';
@@ -35,7 +36,9 @@ export function decide(facts: Facts): Inference {
         : `rates between ${perSecond(rates[0])} and ${perSecond(rates[rates.length - 1])} are too near to see queues grow`,
     );
   }
-  const first = findFirst(models, frame, facts.closedLoop !== null);
+  const first = findFirst(models, frame, facts.closedLoop !== null, (server) =>
+    holdsBacklog(server, models, frame, requests),
+  );
   if (first === null) {
     return refuse('not-saturated', `no queue is full and growing up to ${perSecond(frame.topRate)}`);
   }

@@ -1,5 +1,6 @@
 import { DEPTH } from '../aggregate/queue-kind.ts';
 import { type Frame, type QueueModel, topWindows } from '../aggregate/queue-model.ts';
+import { type Relief, reliefsOf } from './reliefs.ts';
 import {
   drivenUtilization,
   holdParts,
@@ -8,6 +9,7 @@ import {
   queueing,
   shareOfHoldGrowth,
 } from './saturation.ts';
+import { type Limit, limitsOf, type NetworkQueue, networkOf } from './service-network.ts';
 
 /** What rule 7 decided, and by which of its parts. */
 export interface FirstQueue {
@@ -15,11 +17,11 @@ export interface FirstQueue {
   /** Its rate: R, or what it really completed where R says it could not saturate (rule 7a). */
   readonly rate: number;
   readonly rule: '7' | '7a' | '7b';
-  /** Other queues as good as this one: within {@link NEAR_TIE} of its rate and driven to it. */
+  /** Other queues as good as this one: their relief helps as much, or all are full at once. */
   readonly nearTies: readonly QueueModel[];
 }
 
-/** Driven to at least this share of R. */
+/** Driven to at least this share of the limit. */
 const DRIVEN = 0.9;
 const DRIVEN_CLOSED = 0.82;
 const USED = 0.75;
@@ -27,6 +29,11 @@ const USED = 0.75;
 const USED_LOSING = 0.45;
 /** Rates this near cannot be told apart. */
 export const NEAR_TIE = 1.15;
+/** A relief this close to the best (share of it, or in elasticity) is as good an answer. */
+const NEAR_SHARE = 0.5;
+const NEAR_ELASTICITY = 0.08;
+/** Where no single relief helps more than this, several queues are full at once. */
+const TIED_ELASTICITY = 0.35;
 /** Rule 7a. */
 const STRETCHED_FULL = 0.93;
 const EARLIER = 0.93;
@@ -37,39 +44,92 @@ const STRETCHED_SHARE = 0.1;
 const IDLE_SERVER = 0.55;
 const BEYOND_TOP = 1.02;
 
-/** Rules 6 and 7. `models` ascending by rate. @returns null when nothing is saturated. */
-export function findFirst(models: readonly QueueModel[], frame: Frame, closed = false): FirstQueue | null {
-  if (!models.some((model) => isSaturated(model, frame, closed))) return null;
-  const driven = models.filter(
-    (model) =>
-      model.saturatesAt !== null &&
-      frame.topRate >= (closed ? DRIVEN_CLOSED : DRIVEN) * model.saturatesAt &&
-      queueing(model, frame) &&
-      (drivenUtilization(model, frame) ?? 1) >= (lossesGrow(model) ? USED_LOSING : USED),
+/**
+ * Rules 6 and 7. The first queue is that of the lowest limit of the network which the measurements confirm (it queues, and
+ * was driven to it), and of the queues that fill each other there the one whose relief raises the limit most.
+ *
+ * @param models ascending by rate
+ * @param backlogged whether a server whose queue nobody measures may be the cause (see {@link holdsBacklog})
+ * @returns null when nothing is saturated
+ */
+export function findFirst(
+  models: readonly QueueModel[],
+  frame: Frame,
+  closed = false,
+  backlogged: (server: QueueModel) => boolean = () => true,
+): FirstQueue | null {
+  const possible = (model: QueueModel) => model.kind !== 'downstream' || backlogged(model);
+  if (!models.some((model) => possible(model) && isSaturated(model, frame, closed))) return null;
+  const reached = frame.topRate / (closed ? DRIVEN_CLOSED : DRIVEN);
+  const { network, lowest } = confirmed(models, frame, reached, possible);
+  const stretched = followStretchedHold(models, frame, lowest?.perSecond ?? Number.POSITIVE_INFINITY);
+  if (lowest === null) return stretched && { ...stretched, rule: '7a', nearTies: [] };
+  const reliefs = reliefsOf(network, lowest).filter(
+    ({ queue }) => possible(queue.model) && queueing(queue.model, frame),
   );
-  const candidate = driven[0] ?? null;
-  const limit = candidate?.saturatesAt ?? Number.POSITIVE_INFINITY;
-  const stretched = followStretchedHold(models, frame, limit);
-  if (stretched !== null && stretched.model !== candidate) {
-    return { ...stretched, rule: '7a', nearTies: [] };
+  const best = reliefs[0]?.elasticity > 0 ? reliefs[0].queue : lowest.cause;
+  if (stretched !== null && stretched.model !== best.model) return { ...stretched, rule: '7a', nearTies: [] };
+  const ties = nearTies(best, reliefs, frame, reached);
+  const inner = reliefs[0]?.elasticity < TIED_ELASTICITY ? innerOf(best.model, ties, frame) : null;
+  const model = inner ?? best.model;
+  return {
+    model,
+    rate: model.saturatesAt ?? lowest.perSecond,
+    rule: inner === null ? '7' : '7b',
+    nearTies: [best.model, ...ties].filter((one) => one !== model),
+  };
+}
+
+/**
+ * The network without the queues that the measurements contradict (their rate was offered, yet they did not queue or
+ * stayed idle), and its lowest limit that was reached.
+ */
+function confirmed(
+  models: readonly QueueModel[],
+  frame: Frame,
+  reached: number,
+  possible: (model: QueueModel) => boolean,
+): { network: readonly NetworkQueue[]; lowest: Limit | null } {
+  let network: readonly NetworkQueue[] = networkOf(models, frame);
+  for (;;) {
+    const [lowest] = limitsOf(network);
+    if (lowest === undefined || lowest.perSecond > reached) return { network, lowest: null };
+    const { model } = lowest.queue;
+    const used = drivenUtilization(model, frame, lowest.perSecond) ?? 1;
+    const enough = used >= (lossesGrow(model) ? USED_LOSING : USED);
+    if (possible(model) && queueing(model, frame) && enough) return { network, lowest };
+    network = network.map((queue) =>
+      queue === lowest.queue ? { ...queue, alonePerSecond: null, servers: null } : queue,
+    );
   }
-  if (candidate === null) return null;
-  const rate = candidate.saturatesAt!;
-  const close = driven.filter((model) => model !== candidate && model.saturatesAt! < NEAR_TIE * rate);
-  const inner = close.find(
-    (model) =>
-      DEPTH[model.kind] < DEPTH[candidate.kind] &&
-      shareOfHoldGrowth(candidate, model, frame.pre, frame.rising.slice(-2), 0.15) > 0.5,
-  );
-  if (inner) {
-    return {
-      model: inner,
-      rate: inner.saturatesAt!,
-      rule: '7b',
-      nearTies: [candidate, ...close.filter((m) => m !== inner)],
-    };
-  }
-  return { model: candidate, rate, rule: '7', nearTies: close };
+}
+
+/** Queues whose relief helps about as much as the best; where none helps much, also those whose own rates are as low. */
+function nearTies(
+  best: NetworkQueue,
+  reliefs: readonly Relief[],
+  frame: Frame,
+  reached: number,
+): QueueModel[] {
+  const most = reliefs[0]?.elasticity ?? 0;
+  const tied = most < TIED_ELASTICITY;
+  const near = reliefs.filter(({ queue, elasticity }) => {
+    if (queue === best) return false;
+    if (elasticity > 0 && (elasticity >= NEAR_SHARE * most || elasticity >= most - NEAR_ELASTICITY))
+      return true;
+    const alone = queue.alonePerSecond!;
+    const used = drivenUtilization(queue.model, frame) ?? 1;
+    return tied && alone <= reached && alone < NEAR_TIE * best.alonePerSecond! && used >= USED;
+  });
+  return near.map(({ queue }) => queue.model);
+}
+
+/** Rule 7b: of queues that saturate together an inner one whose waits are what the outer hold grew by. */
+function innerOf(outer: QueueModel, ties: readonly QueueModel[], frame: Frame): QueueModel | null {
+  const top = frame.rising.slice(-2);
+  const fills = (inner: QueueModel) =>
+    DEPTH[inner.kind] < DEPTH[outer.kind] && shareOfHoldGrowth(outer, inner, frame.pre, top, 0.15) > 0.5;
+  return ties.find(fills) ?? null;
 }
 
 /**

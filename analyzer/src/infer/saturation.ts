@@ -56,12 +56,16 @@ export function maxUtilization(model: QueueModel, frame: Frame): number | null {
 }
 
 /**
- * Mean utilisation in the windows that offer at least 0.95 × R (the highest window where none does): how far a queue was
- * really driven. Behind another bottleneck it stays below what its own rate promises.
+ * Mean utilisation in the windows that offer at least 0.95 × R, or another rate at which it should be full (the highest
+ * window where none does): how far a queue was really driven. Behind another bottleneck it stays below what R promises.
  */
-export function drivenUtilization(model: QueueModel, frame: Frame): number | null {
+export function drivenUtilization(
+  model: QueueModel,
+  frame: Frame,
+  perSecond: number = model.saturatesAt ?? Number.POSITIVE_INFINITY,
+): number | null {
   const { windows } = frame.timeline;
-  const limit = 0.95 * (model.saturatesAt ?? Number.POSITIVE_INFINITY);
+  const limit = 0.95 * perSecond;
   let beyond = frame.rising.filter((w) => windows[w].arrivalsPerSecond >= limit);
   if (beyond.length === 0) beyond = frame.rising.slice(-1);
   const known = beyond.flatMap((w) => model.utilization[w] ?? []);
