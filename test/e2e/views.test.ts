@@ -74,8 +74,8 @@ for (const [columns, rows] of SIZES) {
       };
       await terminal.until(/lock:campaign fills first/);
       sound(terminal, columns, rows);
-      await show(/Verdict › why/, 'c');
-      await show(/Confidence: /, 'G');
+      await show(/Confidence: /, 'c');
+      await show(/What if[\s\S]*knee at about/, 'G');
       await show(/fills first, /, 'Escape');
       await show(/what if \(/, 'w');
       await show(/fills first, /, 'Escape');
@@ -105,7 +105,7 @@ for (const [columns, rows] of SIZES) {
       await show(/Why another tool may show other numbers/, 'G');
       await show(/Keys/, '?');
       await show(/text.*in the route/, 'G');
-      await show(/span records/, '?');
+      await show(/Why another tool may show other numbers/, '?');
       terminal.press('q');
       await terminal.until(/ended with 0/);
     });
@@ -124,7 +124,7 @@ for (const [columns, rows] of SIZES) {
     await inTerminal(columns, rows, run, async (terminal) => {
       await terminal.until(/fills first, /);
       await follow(terminal, [
-        ['Enter', /Enter first queue/, /longest waits/],
+        ['Enter', /Enter first queue/, /waited +held up by/],
         ['Enter', /Enter trace/, /held up by [0-9a-f]{8}.*b: go there/],
         ['b', /b blocker/, /blocker 1 of the chain/],
         ['Escape', /Esc back|B back/, /trace \d+ of \d+/],

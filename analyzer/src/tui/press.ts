@@ -183,7 +183,9 @@ function open(state: UiState, data: Data): UiState {
         : push(state, frameOf('trace', { trace: order[Math.min(frame.selected, order.length - 1)] }));
     }
     case 'queue': {
-      const wait = data.waits(frame.resource)?.examples[frame.selected];
+      const waits = data.waits(frame.resource);
+      if (!waits) return { ...state, pending: 'open' };
+      const wait = waits.examples[frame.selected];
       return wait ? push(state, frameOf('trace', { trace: wait.trace, row: wait.row })) : state;
     }
     case 'trace':
@@ -224,7 +226,12 @@ function sortBy(state: UiState, data: Data): UiState {
 
 /** What had to wait for data is done once it is there: a key, and the row a trace was opened on (or its longest wait). */
 export function settle(before: UiState, data: Data): UiState {
-  const state = before.pending === 'blocker' ? toBlocker(before, data) : before;
+  const state =
+    before.pending === 'blocker'
+      ? toBlocker(before, data)
+      : before.pending === 'open'
+        ? open({ ...before, pending: null }, data)
+        : before;
   const frame = current(state);
   if (frame.view !== 'trace' || frame.row === -1) return state;
   const trace = data.trace(frame.trace);

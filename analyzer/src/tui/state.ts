@@ -41,7 +41,7 @@ export interface UiState {
   /** One line for the reader, gone with the next key. */
   readonly message: string;
   /** A key that waits for something to load. */
-  readonly pending: 'blocker' | null;
+  readonly pending: 'blocker' | 'open' | null;
   /** Changes asked about with `w`. */
   readonly changes: readonly string[];
 }

@@ -8,7 +8,7 @@ import { keysOf } from '../../../analyzer/src/tui/input-keys.ts';
 import { BINDINGS, worksIn } from '../../../analyzer/src/tui/keys.ts';
 import { segmentText } from '../../../analyzer/src/tui/model/segments.ts';
 import { orderTraces } from '../../../analyzer/src/tui/model/traces.ts';
-import { press } from '../../../analyzer/src/tui/press.ts';
+import { press, settle } from '../../../analyzer/src/tui/press.ts';
 import { queueColumns } from '../../../analyzer/src/tui/screen/queues.ts';
 import { ROUTE_COLUMNS } from '../../../analyzer/src/tui/screen/routes.ts';
 import { STEP_COLUMNS } from '../../../analyzer/src/tui/screen/steps.ts';
@@ -155,4 +155,16 @@ test('a key that has to wait for data is obeyed when it has come', () => {
     /loading/,
   );
   assert.equal(press(waiting, 'j', { data, list, copy: '', command: '' }).state.pending, null);
+});
+
+test('Enter on a queue whose waits are still loading opens the first of them when they have come', async () => {
+  const data = new Data(session, () => {});
+  const context = { data, list: undefined, copy: '', command: '' };
+  const queue = press(initialState(session), 'enter', context).state;
+  const waiting = press(queue, 'enter', context).state;
+  assert.equal(waiting.pending, 'open');
+  await new Promise((resolve) => setImmediate(resolve));
+  const opened = settle(waiting, data);
+  assert.equal(opened.pending, null);
+  assert.equal(opened.stack.at(-1)?.view, 'trace');
 });
