@@ -1,3 +1,4 @@
+import { grown } from '../model/growing.ts';
 import type { Piece } from '../partition/types.ts';
 import { compareIds } from '../tree/shared-pair.ts';
 import { sortSlice } from '../tree/sort-slice.ts';
@@ -9,14 +10,18 @@ export class Children {
   /** Children of row r: rows[offset[r]] .. rows[offset[r + 1]]. */
   readonly #offset: Int32Array;
   readonly #rows: Int32Array;
-  /** Intervals clipped to those of the ancestors, up to the host asked for last. */
-  readonly #clipStart: Float64Array;
-  readonly #clipEnd: Float64Array;
   readonly #bestFirst: (a: number, b: number) => number;
-  /** Stretches still to be cut up, the earliest on top: a row and its gate, or ~row where nobody else owns part of it. */
+  /** Interval of the span being cut up, clipped to those of its ancestors up to the host. */
+  #within = { start: 0, end: 0 };
+  /**
+   * Stretches still to be cut up, the earliest on top: a row, its gate, and its clipped interval; or ~row and a stretch
+   * of it that nobody else owns.
+   */
   #row = new Int32Array(64);
   #start = new Float64Array(64);
   #end = new Float64Array(64);
+  #clipStart = new Float64Array(64);
+  #clipEnd = new Float64Array(64);
   #depth = 0;
 
   /** A detached subtree keeps its own inner order, but no longer hangs under the span it outlived. */
@@ -38,12 +43,15 @@ export class Children {
     }
     this.#forest = forest;
     this.#offset = offset;
-    this.#clipStart = new Float64Array(rows);
-    this.#clipEnd = new Float64Array(rows);
-    this.#bestFirst = (a, b) =>
-      this.#clipEnd[b] - this.#clipEnd[a] ||
-      this.#clipStart[b] - this.#clipStart[a] ||
-      compareIds(table, a, b);
+    const { start, end } = forest;
+    this.#bestFirst = (a, b) => {
+      const within = this.#within;
+      return (
+        Math.min(end[b], within.end) - Math.min(end[a], within.end) ||
+        Math.max(start[b], within.start) - Math.max(start[a], within.start) ||
+        compareIds(table, a, b)
+      );
+    };
   }
 
   /**
@@ -60,60 +68,61 @@ export class Children {
   /** As {@link piecesUnder}, one call a piece. */
   visitPieces(host: number, visit: (row: number, start: number, end: number) => void): void {
     const { start, end } = this.#forest;
-    this.#clipStart[host] = start[host];
-    this.#clipEnd[host] = end[host];
     this.#depth = 0;
-    this.#push(host, start[host], end[host]);
+    this.#push(host, start[host], end[host], start[host], end[host]);
     while (this.#depth > 0) {
       const top = --this.#depth;
       const row = this.#row[top];
       if (row < 0) visit(~row, this.#start[top], this.#end[top]);
-      else this.#cut(row, this.#start[top], this.#end[top]);
+      else {
+        this.#within.start = this.#clipStart[top];
+        this.#within.end = this.#clipEnd[top];
+        this.#cut(row, this.#start[top], this.#end[top]);
+      }
     }
   }
 
   /** Puts the gates of the children, and what is left of the parent's between them, on the stack: the last one first. */
   #cut(parent: number, start: number, end: number): void {
     const forest = this.#forest;
+    const within = this.#within;
     const from = this.#offset[parent];
     const to = this.#offset[parent + 1];
-    for (let i = from; i < to; i++) {
-      const child = this.#rows[i];
-      this.#clipStart[child] = Math.max(forest.start[child], this.#clipStart[parent]);
-      this.#clipEnd[child] = Math.min(forest.end[child], this.#clipEnd[parent]);
-    }
     if (to - from > 1) sortSlice(this.#rows, from, to, this.#bestFirst);
     let cap = Number.POSITIVE_INFINITY;
     let next = end;
     for (let i = from; i < to; i++) {
       const child = this.#rows[i];
-      if (this.#clipEnd[child] <= this.#clipStart[child]) continue;
-      const gateStart = Math.max(this.#clipStart[child], start);
-      const gateEnd = Math.min(this.#clipEnd[child], cap, end);
-      cap = Math.min(cap, this.#clipStart[child]);
+      const clipStart = Math.max(forest.start[child], within.start);
+      const clipEnd = Math.min(forest.end[child], within.end);
+      if (clipEnd <= clipStart) continue;
+      const gateStart = Math.max(clipStart, start);
+      const gateEnd = Math.min(clipEnd, cap, end);
+      cap = Math.min(cap, clipStart);
       if (gateEnd <= gateStart) continue;
-      if (next > gateEnd) this.#push(~parent, gateEnd, next);
-      this.#push(child, gateStart, gateEnd);
+      if (next > gateEnd) this.#push(~parent, gateEnd, next, 0, 0);
+      this.#push(child, gateStart, gateEnd, clipStart, clipEnd);
       next = gateStart;
     }
-    if (next > start) this.#push(~parent, start, next);
+    if (next > start) this.#push(~parent, start, next, 0, 0);
   }
 
-  #push(row: number, start: number, end: number): void {
+  #push(row: number, start: number, end: number, clipStart: number, clipEnd: number): void {
     const at = this.#depth++;
     if (at === this.#row.length) this.#grow();
     this.#row[at] = row;
     this.#start[at] = start;
     this.#end[at] = end;
+    this.#clipStart[at] = clipStart;
+    this.#clipEnd[at] = clipEnd;
   }
 
   #grow(): void {
-    const [row, start, end] = [this.#row, this.#start, this.#end];
-    this.#row = new Int32Array(row.length * 2);
-    this.#row.set(row);
-    this.#start = new Float64Array(start.length * 2);
-    this.#start.set(start);
-    this.#end = new Float64Array(end.length * 2);
-    this.#end.set(end);
+    const capacity = this.#row.length * 2;
+    this.#row = grown(this.#row, new Int32Array(capacity));
+    this.#start = grown(this.#start, new Float64Array(capacity));
+    this.#end = grown(this.#end, new Float64Array(capacity));
+    this.#clipStart = grown(this.#clipStart, new Float64Array(capacity));
+    this.#clipEnd = grown(this.#clipEnd, new Float64Array(capacity));
   }
 }

@@ -1,5 +1,5 @@
 import { SEGMENTS } from '@waitfall/instrumentation/conventions';
-import { holdsOf } from '../classify/holds.ts';
+import { eachHold } from '../classify/holds.ts';
 import { resourceKind } from '../classify/resource-kind.ts';
 import type { Classes, ResourceKind } from '../classify/types.ts';
 import type { Forest } from '../tree/types.ts';
@@ -25,9 +25,9 @@ export function collectHolds(
   const { table } = forest;
   const known = new Map<string, ResourceKind>();
   for (const { name, kind } of index.queues) if (!known.has(name)) known.set(name, kind);
-  for (const hold of holdsOf(table, forest, classes)) {
+  eachHold(table, forest, classes, (hold) => {
     const request = hold.tree < 0 ? -1 : requestOfTree[hold.tree];
-    if (request < 0) continue;
+    if (request < 0) return;
     const row = hold.waitRow >= 0 ? hold.waitRow : hold.holdRow;
     const kind =
       hold.waitRow >= 0
@@ -48,7 +48,7 @@ export function collectHolds(
       endNs: originNs + Math.max(hold.start, hold.end),
       key: textOf(attributes.key, row),
     });
-  }
+  });
 }
 
 /** The nearest span from `from` upwards that lasts until the hold's end; else the root. */

@@ -1,7 +1,7 @@
 import { ATTR_HOLD_DURATION_NS, ATTR_RESOURCE, HOLD_SEGMENT } from '@waitfall/instrumentation/conventions';
 import { AttributeReader } from '../model/attribute-reader.ts';
 import type { AttributeValue } from '../model/attributes.ts';
-import { compareSpanIds, type SpanTable, startUnixNano } from '../model/span-table.ts';
+import { compareSpanIds, type SpanTable } from '../model/span-table.ts';
 import { type Forest, STATE } from '../tree/types.ts';
 import type { Classes } from './types.ts';
 
@@ -19,27 +19,30 @@ export interface Hold {
   /** ns relative to the start of the tree's root (without a tree: to the hold's own start), half-open. */
   readonly start: number;
   readonly end: number;
-  /** Epoch ns of `start`. */
-  readonly startUnixNano: bigint;
 }
 
 /** A longer hold (104 days) is a mistake of whoever wrote it, and beyond exact numbers. */
 const LONGEST_NS = Number.MAX_SAFE_INTEGER;
 
 /**
- * @returns every hold in the input, in an order that does not depend on the input's: from `waitfall.hold.duration_ns` on a wait span (the hold runs from the
- * recorded end of that span) and from spans with segment `hold`. Holds that cross the end of the root are whole.
+ * Visits every hold in the input, in an order that does not depend on the input's: from `waitfall.hold.duration_ns` on a
+ * wait span (the hold runs from the recorded end of that span) and from spans with segment `hold`. Holds that cross the
+ * end of the root are whole.
  */
-export function holdsOf(table: SpanTable, forest: Forest, classes: Classes): Hold[] {
-  const holds: Hold[] = [];
+export function eachHold(
+  table: SpanTable,
+  forest: Forest,
+  classes: Classes,
+  visit: (hold: Hold) => void,
+): void {
   const durations = new AttributeReader(table, ATTR_HOLD_DURATION_NS);
   if (!durations.isAbsent) {
-    for (const row of placedRows(forest)) {
-      if (!durations.has(row)) continue;
+    const placed = (row: number): void => {
+      if (!durations.has(row)) return;
       const duration = nanoseconds(durations.value(row));
-      if (duration === null || duration < 0 || duration > LONGEST_NS || classes.resource[row] < 0) continue;
+      if (duration === null || duration < 0 || duration > LONGEST_NS || classes.resource[row] < 0) return;
       const start = forest.recordedEnd[row];
-      holds.push({
+      visit({
         waitRow: row,
         holdRow: -1,
         ownerRow: forest.parent[row],
@@ -47,14 +50,15 @@ export function holdsOf(table: SpanTable, forest: Forest, classes: Classes): Hol
         resource: classes.resources[classes.resource[row]],
         start,
         end: start + duration,
-        startUnixNano: epochOf(forest, row, start),
       });
-    }
+    };
+    for (let at = 0; at < forest.order.length; at++) placed(forest.order[at]);
+    for (const row of detachedRows(forest)) placed(row);
   }
   const resources = new AttributeReader(table, ATTR_RESOURCE);
   const spans = [...forest.holds].sort((a, b) => compareRows(forest, a.row, b.row));
   for (const { row, owner } of spans) {
-    holds.push({
+    visit({
       waitRow: -1,
       holdRow: row,
       ownerRow: owner,
@@ -62,20 +66,16 @@ export function holdsOf(table: SpanTable, forest: Forest, classes: Classes): Hol
       resource: resources.text(row) || nameOfHold(table, row),
       start: forest.start[row],
       end: forest.recordedEnd[row],
-      startUnixNano: epochOf(forest, row, forest.start[row]),
     });
   }
-  return holds;
 }
 
-/** Rows of all trees, then the detached ones. */
-function* placedRows(forest: Forest): Generator<number> {
-  yield* forest.order;
+function detachedRows(forest: Forest): number[] {
   const detached: number[] = [];
   for (let row = 0; row < forest.state.length; row++) {
     if (forest.state[row] === STATE.detached) detached.push(row);
   }
-  yield* detached.sort((a, b) => compareRows(forest, a, b));
+  return detached.sort((a, b) => compareRows(forest, a, b));
 }
 
 /** By tree, start and span id. */
@@ -87,12 +87,6 @@ function compareRows({ table, treeOf, start }: Forest, a: number, b: number): nu
 function nameOfHold(table: SpanTable, row: number): string {
   const name = table.strings.text(table.name[row]);
   return name.startsWith(`${HOLD_SEGMENT} `) ? name.slice(HOLD_SEGMENT.length + 1) : name;
-}
-
-function epochOf(forest: Forest, row: number, position: number): bigint {
-  const tree = forest.treeOf[row];
-  const origin = tree < 0 ? row : forest.trees[tree].root;
-  return startUnixNano(forest.table, origin) + BigInt(position);
 }
 
 /** An int64 attribute may have come as a number, a bigint or a text. */

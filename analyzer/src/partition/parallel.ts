@@ -26,13 +26,8 @@ export function parallelTime(forest: Forest, siblings: Siblings, tree: Tree): nu
   return overlaps.length === 0 ? 0 : unionLength(overlaps);
 }
 
-/** Ranked last first, siblings that do not overlap stand in reverse order of time: turned round, nothing is left to sort. */
+/** As they come: the rows of a tree stand in order of start. */
 function isOrdered(rows: Int32Array, start: Float64Array, first: number, last: number): boolean {
-  for (let a = first, b = last - 1; a < b; a++, b--) {
-    const row = rows[a];
-    rows[a] = rows[b];
-    rows[b] = row;
-  }
   for (let i = first + 1; i < last; i++) if (start[rows[i - 1]] > start[rows[i]]) return false;
   return true;
 }

@@ -18,47 +18,42 @@ import type { Gates, Partition } from './types.ts';
  * owns its gate less the gates of its children.
  */
 export function partition(forest: Forest): Partition {
-  const owned = new Float64Array(forest.table.length);
-  const parallel = new Float64Array(forest.trees.length);
   const siblings = gatingChildren(forest);
-  computeGates(forest, siblings, (row, ns) => {
-    owned[row] = ns;
-  });
+  const parallel = new Float64Array(forest.trees.length);
   for (let i = 0; i < forest.trees.length; i++) parallel[i] = parallelTime(forest, siblings, forest.trees[i]);
+  const owned = new Float64Array(forest.table.length);
+  gatesOf(forest, siblings, owned);
   let gates: Gates | undefined;
-  return { owned, parallel, gates: () => (gates ??= computeGates(forest, gatingChildren(forest))) };
+  return { owned, parallel, gates: () => (gates ??= gatesOf(forest, gatingChildren(forest), null)) };
 }
 
-/** @param onOwned told the ns each span owns itself. */
-function computeGates(
-  forest: Forest,
-  siblings: Siblings,
-  onOwned: (row: number, ns: number) => void = () => {},
-): Gates {
+/**
+ * Turns the clipped intervals of the siblings into their gates, in place: top-down, and after a span's children have
+ * theirs nobody asks for the interval it was clipped to.
+ *
+ * @param owned receives the ns each span owns itself.
+ */
+function gatesOf(forest: Forest, siblings: Siblings, owned: Float64Array | null): Gates {
   const { clipStart, clipEnd, offset, rows } = siblings;
-  const gateStart = new Float64Array(forest.table.length);
-  const gateEnd = new Float64Array(forest.table.length);
   const bestFirst = (a: number, b: number): number =>
     clipEnd[b] - clipEnd[a] || clipStart[b] - clipStart[a] || compareIds(forest.table, a, b);
-  for (let i = 0; i < forest.trees.length; i++) {
-    const tree = forest.trees[i];
-    gateEnd[tree.root] = forest.end[tree.root];
-    for (let at = tree.first; at < tree.first + tree.count; at++) {
-      const row = forest.order[at];
-      const last = offset[row + 1];
-      if (last - offset[row] > 1) sortSlice(rows, offset[row], last, bestFirst);
-      let owned = gateEnd[row] - gateStart[row];
-      let cap = Number.POSITIVE_INFINITY;
-      for (let k = offset[row]; k < last; k++) {
-        const child = rows[k];
-        cap = Math.min(cap, clipEnd[child]);
-        gateStart[child] = Math.max(clipStart[child], gateStart[row]);
-        gateEnd[child] = Math.max(gateStart[child], Math.min(cap, gateEnd[row]));
-        owned -= gateEnd[child] - gateStart[child];
-        cap = Math.min(cap, clipStart[child]);
-      }
-      onOwned(row, owned);
+  for (let at = 0; at < forest.order.length; at++) {
+    const row = forest.order[at];
+    const first = offset[row];
+    const last = offset[row + 1];
+    if (last - first > 1) sortSlice(rows, first, last, bestFirst);
+    let own = clipEnd[row] - clipStart[row];
+    let cap = Number.POSITIVE_INFINITY;
+    for (let k = first; k < last; k++) {
+      const child = rows[k];
+      const start = clipStart[child];
+      cap = Math.min(cap, clipEnd[child]);
+      clipStart[child] = Math.max(start, clipStart[row]);
+      clipEnd[child] = Math.max(clipStart[child], Math.min(cap, clipEnd[row]));
+      own -= clipEnd[child] - clipStart[child];
+      cap = Math.min(cap, start);
     }
+    if (owned !== null) owned[row] = own;
   }
-  return { gateStart, gateEnd };
+  return { gateStart: clipStart, gateEnd: clipEnd };
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { classify } from '../../../analyzer/src/classify/classify.ts';
-import { holdsOf } from '../../../analyzer/src/classify/holds.ts';
+import { eachHold, type Hold } from '../../../analyzer/src/classify/holds.ts';
+import { startUnixNano } from '../../../analyzer/src/model/span-table.ts';
 import { repairTrees } from '../../../analyzer/src/tree/repair.ts';
 import { BASE, type TestSpan, tableOf } from '../tree/spans.ts';
 
@@ -9,10 +10,15 @@ import { BASE, type TestSpan, tableOf } from '../tree/spans.ts';
 function holds(spans: TestSpan[], toleranceNs = 2): string[] {
   const table = tableOf(spans);
   const forest = repairTrees(table, { toleranceNs, keepClocks: false });
-  return holdsOf(table, forest, classify(table, forest)).map((hold) => {
+  const found: string[] = [];
+  eachHold(table, forest, classify(table, forest), (hold: Hold) => {
     const owner = hold.ownerRow < 0 ? 'nobody' : (spans[hold.ownerRow].name ?? '');
-    return `${hold.resource} [${hold.start},${hold.end}) of ${owner} +${hold.startUnixNano - BASE}`;
+    const origin =
+      hold.tree < 0 ? (hold.holdRow < 0 ? hold.waitRow : hold.holdRow) : forest.trees[hold.tree].root;
+    const epoch = startUnixNano(table, origin) + BigInt(hold.start) - BASE;
+    found.push(`${hold.resource} [${hold.start},${hold.end}) of ${owner} +${epoch}`);
   });
+  return found;
 }
 
 const root: TestSpan = { id: '1', name: 'root', kind: 'server', start: 1000, end: 1100 };
