@@ -138,15 +138,7 @@ async function round(load: () => Promise<number>, samples: boolean): Promise<Rou
 }
 
 function printComparison(): void {
-  const comparison = lockSamplerReport()?.comparison;
-  if (comparison === undefined) return;
-  const { recorded, both, outsideBounds, sampledShare } = comparison;
-  const ms = (q: number) => comparison.differenceMs(q)?.toFixed(1) ?? '-';
-  console.log(
-    `  of ${recorded} recorded waits the sampler saw ${both} (${percent(both / recorded)}), ` +
-      `${sampledShare === null ? '-' : percent(sampledShare)} of their time; sampled minus recorded: ` +
-      `p5 ${ms(0.05)}, p50 ${ms(0.5)}, p95 ${ms(0.95)} ms; outside the sampler's bounds: ${outsideBounds}`,
-  );
+  console.log(`  ${lockSamplerReport()?.comparison}`);
 }
 
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;

@@ -135,7 +135,7 @@ class WatchedStatement {
       const loopWait = loopClock.waitAt(atMs);
       enterWork(this.#root, atMs);
       this.#isReplied = true;
-      this.#seen?.replied(Math.max(this.#callMs, atMs - loopWait.maxMs));
+      this.#seen?.replied(Math.max(this.#callMs, atMs - loopWait.maxMs), error);
       if (this.#running !== undefined)
         this.#connection?.locks.replied(this.#running, this.#client, error, result?.rowCount, loopWait.maxMs);
       // Before it was handed on, the reply is an error of the call itself.

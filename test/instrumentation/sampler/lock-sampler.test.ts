@@ -160,6 +160,31 @@ test('the wait for a row and its hold are one span', async () => {
   });
 });
 
+test('a wait that ends in an error: how it ended', async () => {
+  const endings = [
+    ["SET lock_timeout = '80ms'", 'UPDATE item SET stock = 1 WHERE id = 5', '55P03'],
+    ["SET statement_timeout = '80ms'", 'SELECT pg_advisory_lock(5)', '57014'],
+  ];
+  for (const [setting, statement, code] of endings) {
+    const { ended } = await heldByOthers(
+      'SELECT stock, pg_advisory_xact_lock(5) FROM item WHERE id = 5 FOR UPDATE',
+      200,
+    );
+    const { traceId } = await request(() =>
+      withClient(async (client) => {
+        await client.query(setting);
+        await assert.rejects(client.query(statement), { code });
+      }),
+    );
+    await ended;
+    const wait = lockWait(traceId);
+    assert.equal(wait.attributes['waitfall.outcome'], 'timeout');
+    assert.equal(wait.attributes['error.type'], code);
+    assert.equal(wait.failed, true);
+    assert.equal(wait.attributes['waitfall.hold.duration_ns'], undefined);
+  }
+});
+
 test('the holder at the root of a chain is named, and its trace where its comment says it', async () => {
   const traceparent = `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`;
   const { ended } = await heldByOthers(

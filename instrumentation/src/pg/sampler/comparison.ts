@@ -47,6 +47,17 @@ export class Comparison {
     return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))];
   }
 
+  /** In one line, for people. */
+  toString(): string {
+    const ms = (q: number) => this.differenceMs(q)?.toFixed(1) ?? '-';
+    const percent = (share: number | null) => (share === null ? '-' : `${(100 * share).toFixed(1)} %`);
+    return (
+      `of ${this.#recorded} recorded waits the sampler saw ${this.#both} (${percent(this.#recorded === 0 ? null : this.#both / this.#recorded)}), ` +
+      `${percent(this.sampledShare)} of their time; sampled minus recorded: ` +
+      `p5 ${ms(0.05)}, p50 ${ms(0.5)}, p95 ${ms(0.95)} ms; outside the sampler's bounds: ${this.#outside}`
+    );
+  }
+
   sampled(parent: Context, wait: EstimatedWait): void {
     this.#sampled.set(parent, wait);
   }

@@ -7,9 +7,10 @@ import { Foreigners } from './foreigners.ts';
 import type { Holder } from './holders.ts';
 import type { ActivityRow } from './lock-query.ts';
 import type { SentStatement } from './observer.ts';
-import { type OnExplained, SampledStatement } from './sampled-statement.ts';
+import type { OnExplained, SampledStatement } from './sampled-statement.ts';
 import { SamplerConnection } from './sampler-connection.ts';
 import { ServerClock } from './server-clock.ts';
+import { QueuedStatement, Session } from './session.ts';
 
 /** How often, and how long after a statement was sent, the server is asked. */
 export interface SamplerSettings {
@@ -22,36 +23,20 @@ export interface SamplerSettings {
   readonly url: string | undefined;
 }
 
-/** While waits are seen it looks this much more often. */
+/** A statement that waits is looked at this much more often. */
 const SEEN_FACTOR = 0.4;
+/** The older a statement, the less does the time between two looks matter: this share of its age is enough. */
+const INTERVAL_PER_AGE = 0.05;
+const MAX_INTERVAL_MS = 1_000;
 /** A look may cost the server a tenth of a core: the pause after it is ten times as long. */
 const PAUSE_PER_COST = 10;
-const MAX_INTERVAL_MS = 500;
+const MAX_PAUSE_MS = 500;
 /** The leader looks at others this often while nobody is known to wait. */
 const LEADER_IDLE_MS = 500;
 const MAX_PIDS = 200;
 const MAX_KNOWN_PIDS = 1_000;
 /** So many statements in a row that the server does not know by their process: something stands between. */
 const MAX_STRANGERS = 8;
-
-/** One connection of the application, as far as its statements go through us. */
-class Session {
-  readonly client: PgClient;
-  readonly queue: QueuedStatement[] = [];
-  /** The statement sent last: of an idle transaction, the one whose span stands for the holder. */
-  last: SampledStatement | undefined;
-  /** Its process id has been noted. */
-  isNoted = false;
-
-  constructor(client: PgClient) {
-    this.client = client;
-  }
-
-  get pid(): number | undefined {
-    const { processID } = this.client as { processID?: unknown };
-    return typeof processID === 'number' ? processID : undefined;
-  }
-}
 
 export interface SamplerStats {
   readonly polls: number;
@@ -69,16 +54,18 @@ export class DatabaseSampler {
   readonly #clock = new ServerClock();
   readonly #sessions = new WeakMap<PgClient, Session>();
   readonly #byPid = new Map<number, WeakRef<Session>>();
-  /** Sessions with a statement on the server, the oldest first. */
+  /** Sessions with a statement on the server. */
   readonly #running = new Set<Session>();
   readonly #foreigners = new Foreigners();
   #timer: NodeJS.Timeout | undefined;
+  #timerMs = Number.POSITIVE_INFINITY;
+  #notBeforeMs = 0;
   #polling = false;
   #closed = false;
   #strangers = 0;
   #matched = false;
   #pollMs = 0;
-  #sawWait = false;
+  #polledMs = 0;
   #polls = 0;
   #pollsWithWaits = 0;
 
@@ -86,7 +73,7 @@ export class DatabaseSampler {
     this.#settings = settings;
     this.#onExplained = onExplained;
     this.#connection = new SamplerConnection(client, settings.url, settings.mode === 'leader');
-    if (settings.mode === 'leader') this.#arm(LEADER_IDLE_MS);
+    if (settings.mode === 'leader') this.#arm(now() + LEADER_IDLE_MS);
   }
 
   get stats(): SamplerStats {
@@ -102,9 +89,11 @@ export class DatabaseSampler {
     if (this.#closed || this.#connection.isOff) return undefined;
     let session = this.#sessions.get(client);
     if (session === undefined) this.#sessions.set(client, (session = new Session(client)));
-    if (!session.isNoted && session.pid !== undefined) {
+    const { pid } = session;
+    if (pid === undefined) return undefined;
+    if (!session.isNoted) {
       session.isNoted = true;
-      this.#byPid.set(session.pid, new WeakRef(session));
+      this.#byPid.set(pid, new WeakRef(session));
     }
     const relation = plan.locks[0]?.relation;
     const subject = { parent, relation, uncontendedMs: plan.uncontendedMs ?? 0 };
@@ -126,9 +115,10 @@ export class DatabaseSampler {
   #onServer(session: Session, statement: QueuedStatement, sentMs: number): void {
     statement.sentMs = sentMs;
     session.last = statement;
-    this.#running.delete(session);
     this.#running.add(session);
-    if (this.#timer === undefined && !this.#polling) this.#arm(this.#settings.gateMs);
+    const dueMs = sentMs + this.#settings.gateMs;
+    // Short statements come by the thousand: the first sets the timer, the others find it set.
+    if (!this.#polling && this.#timerMs > dueMs + 1) this.#arm(dueMs);
   }
 
   #left(session: Session, statement: QueuedStatement): void {
@@ -140,38 +130,51 @@ export class DatabaseSampler {
     else if (at === 0) this.#onServer(session, next, now());
   }
 
-  #arm(delayMs: number): void {
+  #arm(dueMs: number): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.#look();
-    }, delayMs).unref();
+    this.#timerMs = dueMs;
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined;
+        this.#timerMs = Number.POSITIVE_INFINITY;
+        this.#look();
+      },
+      Math.max(1, dueMs - now()),
+    ).unref();
   }
 
   /** Decides whether the server is worth asking now, and when to look again. */
   #look(): void {
     if (this.#closed || this.#connection.isOff) return;
-    const atMs = now();
     this.#forgetEnded();
-    const oldestMs = this.#running.values().next().value?.queue[0]?.sentMs;
-    const ageMs = oldestMs === undefined ? 0 : atMs - oldestMs;
-    const isLeading = this.#settings.mode === 'leader' && this.#connection.leads;
-    if (ageMs >= this.#settings.gateMs || isLeading) {
-      void this.#poll();
-    } else if (oldestMs !== undefined) {
-      this.#arm(Math.max(1, this.#settings.gateMs - ageMs));
-    } else if (this.#settings.mode === 'leader') {
-      // Whoever leads may have gone.
-      void this.#connection.ready().catch(() => {});
-      this.#arm(LEADER_IDLE_MS);
-    }
+    const dueMs = this.#nextDueMs();
+    if (dueMs <= now()) void this.#poll();
+    else if (dueMs < Number.POSITIVE_INFINITY) this.#arm(dueMs);
   }
 
-  /** Statements of a connection that is gone get no reply any more. */
+  /** @returns when a statement, or the leader, is due next; infinite when nobody is. */
+  #nextDueMs(): number {
+    let dueMs = Number.POSITIVE_INFINITY;
+    for (const { queue } of this.#running) dueMs = Math.min(dueMs, this.#dueMs(queue[0]));
+    if (this.#settings.mode === 'leader') dueMs = Math.min(dueMs, this.#leaderDueMs());
+    return Math.max(dueMs, this.#notBeforeMs);
+  }
+
+  #dueMs(statement: QueuedStatement): number {
+    const { gateMs, intervalMs } = this.#settings;
+    const { sentMs = 0, askedMs } = statement;
+    if (askedMs === undefined) return sentMs + gateMs;
+    const wishMs = statement.isWaiting ? intervalMs * SEEN_FACTOR : intervalMs;
+    return askedMs + Math.min(MAX_INTERVAL_MS, Math.max(wishMs, INTERVAL_PER_AGE * (askedMs - sentMs)));
+  }
+
+  #leaderDueMs(): number {
+    return this.#polledMs + (this.#foreigners.isEmpty ? LEADER_IDLE_MS : this.#settings.intervalMs);
+  }
+
   #forgetEnded(): void {
     for (const session of this.#running) {
-      const { _ended: ended, _queryable: queryable } = session.client;
-      if (ended !== true && queryable !== false) continue;
+      if (!session.isEnded) continue;
       this.#running.delete(session);
       session.queue.length = 0;
     }
@@ -182,40 +185,39 @@ export class DatabaseSampler {
   async #poll(): Promise<void> {
     this.#polling = true;
     try {
-      if (await this.#connection.ready()) {
-        const asked = this.#asked();
-        const sentMs = now();
-        const rows = await this.#connection.poll([...asked.keys()]);
-        const repliedMs = now();
-        this.#polls++;
-        this.#pollMs += 0.2 * (repliedMs - sentMs - this.#pollMs);
-        if (rows.length > 0) this.#clock.observe(sentMs, repliedMs, rows[0].clock_ms);
-        this.#apply(new Activity(rows), asked, (sentMs + repliedMs) / 2);
-      }
+      if (await this.#connection.ready()) await this.#ask();
     } catch {
       // The connection tells about itself; the next look opens another one.
     } finally {
       this.#polling = false;
-      const isLeader = this.#settings.mode === 'leader';
-      if (!this.#closed && (this.#running.size > 0 || isLeader)) this.#arm(this.#pauseMs());
+      const atMs = now();
+      this.#polledMs = atMs;
+      this.#notBeforeMs = atMs + Math.min(MAX_PAUSE_MS, this.#pollMs * PAUSE_PER_COST);
+      if (!this.#closed && !this.#connection.isOff) {
+        const dueMs = this.#nextDueMs();
+        if (dueMs < Number.POSITIVE_INFINITY) this.#arm(dueMs);
+      }
     }
   }
 
-  #pauseMs(): number {
-    const { intervalMs } = this.#settings;
-    const idle = this.#running.size === 0 && this.#foreigners.isEmpty;
-    const wishMs = idle ? LEADER_IDLE_MS : this.#sawWait ? intervalMs * SEEN_FACTOR : intervalMs;
-    return Math.min(MAX_INTERVAL_MS, Math.max(wishMs, this.#pollMs * PAUSE_PER_COST));
+  async #ask(): Promise<void> {
+    const sentMs = now();
+    const asked = this.#asked(sentMs);
+    const rows = await this.#connection.poll([...asked.keys()]);
+    const repliedMs = now();
+    this.#polls++;
+    this.#pollMs += 0.2 * (repliedMs - sentMs - this.#pollMs);
+    if (rows.length > 0) this.#clock.observe(sentMs, repliedMs, rows[0].clock_ms);
+    this.#apply(new Activity(rows), asked, (sentMs + repliedMs) / 2);
   }
 
-  /** @returns the statements to look at, by server process. */
-  #asked(): Map<number, QueuedStatement> {
+  /** @returns the statements to look at, by server process; those that are due soon go along. */
+  #asked(atMs: number): Map<number, QueuedStatement> {
     const asked = new Map<number, QueuedStatement>();
-    const beforeMs = now() - this.#settings.gateMs / 2;
-    for (const session of this.#running) {
-      const [statement] = session.queue;
-      const { pid } = session;
-      if (statement === undefined || pid === undefined || (statement.sentMs ?? 0) > beforeMs) continue;
+    for (const { queue, pid } of this.#running) {
+      const [statement] = queue;
+      if (pid === undefined || this.#dueMs(statement) > atMs + this.#settings.gateMs / 2) continue;
+      statement.askedMs = atMs;
       asked.set(pid, statement);
       if (asked.size === MAX_PIDS) break;
     }
@@ -223,7 +225,7 @@ export class DatabaseSampler {
   }
 
   #apply(activity: Activity, asked: Map<number, QueuedStatement>, atMs: number): void {
-    this.#sawWait = false;
+    let sawWait = false;
     for (const [pid, statement] of asked) {
       const row = activity.of(pid);
       if (!this.#isOurs(row, statement)) continue;
@@ -232,21 +234,27 @@ export class DatabaseSampler {
         else statement.seenBusy(row, atMs);
         continue;
       }
-      this.#sawWait = true;
+      sawWait = true;
       const waitStartMs =
         row.wait_start_ms === null ? undefined : this.#clock.toMonotonicMs(row.wait_start_ms);
       statement.seenWaiting(row, atMs, waitStartMs, activity.rootHolders(pid), (root) =>
         this.#describe(root, activity),
       );
     }
-    if (this.#sawWait) this.#pollsWithWaits++;
+    if (sawWait) this.#pollsWithWaits++;
     if (this.#settings.mode === 'leader') this.#lookAtOthers(activity, asked, atMs);
   }
 
   /** A process that has begun its statement, and is still at it. */
   #isOurs(row: ActivityRow | undefined, statement: QueuedStatement): row is ActivityRow {
     if (statement.isAnswered) return false;
-    if (row !== undefined && row.state === 'active') {
+    if (row?.state === 'disabled') {
+      this.#connection.turnOff(
+        'the server has track_activities off: the lock sampler sees nothing and is off',
+      );
+      return false;
+    }
+    if (row !== undefined && (row.state === 'active' || isHidden(row))) {
       this.#matched = true;
       this.#strangers = 0;
       return true;
@@ -308,22 +316,5 @@ export class DatabaseSampler {
     const session = this.#byPid.get(pid)?.deref();
     if (session === undefined || session.pid !== pid || session.last === undefined) return undefined;
     return trace.getSpanContext(session.last.subject.parent);
-  }
-}
-
-/** A statement of this process: it stands in the queue of its connection. */
-class QueuedStatement extends SampledStatement {
-  readonly #onReply: () => void;
-  isAnswered = false;
-
-  constructor(subject: SampledStatement['subject'], onExplained: OnExplained, onReply: () => void) {
-    super(subject, onExplained);
-    this.#onReply = onReply;
-  }
-
-  override replied(answeredMs: number): void {
-    this.isAnswered = true;
-    super.replied(answeredMs);
-    this.#onReply();
   }
 }

@@ -25,8 +25,8 @@ export interface ObservedStatement {
   take(relation: string): InferredWait | null;
   /** What it did on the server when it was looked at, for its span; undefined where nobody looked. */
   readonly waitEvents: readonly string[] | undefined;
-  /** The reply is here. @param answeredMs without the time it may have lain in the event loop. */
-  replied(answeredMs: number): void;
+  /** The reply is here, or an error. @param answeredMs without the time it may have lain in the event loop. */
+  replied(answeredMs: number, error?: unknown): void;
   /** The reply has been worked in: what nobody took becomes a span. */
   finish(): void;
 }

@@ -9,7 +9,8 @@ import {
 import { durationNs } from '../../core/clock.ts';
 import { countTime, emitSegment } from '../../core/emit.ts';
 import type { InferredWait } from '../locks/infer-wait.ts';
-import { lockCapacity, lockResource, waitEventOf } from './activity.ts';
+import { REFUSALS } from '../locks/refusals.ts';
+import { isHidden, lockCapacity, lockResource, waitEventOf } from './activity.ts';
 import { type Holder, Holders } from './holders.ts';
 import type { ActivityRow } from './lock-query.ts';
 import type { ObservedStatement } from './observer.ts';
@@ -46,6 +47,8 @@ export class SampledStatement implements ObservedStatement {
   readonly #onExplained: OnExplained | undefined;
   #lastLookMs: number | undefined;
   #answeredMs = 0;
+  /** SQLSTATE of the error it ended in. */
+  #refusal: string | undefined;
   /** Looks since the last that saw it wait for a lock. */
   #busyLooks = 0;
   #done = false;
@@ -53,6 +56,12 @@ export class SampledStatement implements ObservedStatement {
   constructor(subject: Subject, onExplained?: OnExplained) {
     this.subject = subject;
     this.#onExplained = onExplained;
+  }
+
+  /** The last look saw it wait for a lock. */
+  get isWaiting(): boolean {
+    const seen = this.#episodes.at(-1)?.seen;
+    return seen !== undefined && seen.overMs === undefined;
   }
 
   get sawWait(): boolean {
@@ -124,8 +133,10 @@ export class SampledStatement implements ObservedStatement {
     return { ...wait, estimated: true, blockers: [], evidence: this.#evidence(episode) };
   }
 
-  replied(answeredMs: number): void {
+  replied(answeredMs: number, error?: unknown): void {
     this.#answeredMs = answeredMs;
+    const { code } = (error ?? {}) as { code?: unknown };
+    if (typeof code === 'string') this.#refusal = code;
     const last = this.#episodes.at(-1)?.seen;
     // What was seen after the reply is the next statement's.
     if (last !== undefined) last.lastSeenMs = Math.min(last.lastSeenMs, answeredMs);
@@ -134,7 +145,8 @@ export class SampledStatement implements ObservedStatement {
   finish(): void {
     if (this.#done) return;
     this.#done = true;
-    for (const episode of this.#episodes) this.#emit(episode);
+    const last = this.#episodes.at(-1);
+    for (const episode of this.#episodes) this.#emit(episode, episode === last ? this.#refusal : undefined);
     this.#episodes.length = 0;
   }
 
@@ -144,6 +156,7 @@ export class SampledStatement implements ObservedStatement {
   }
 
   #count(row: ActivityRow): void {
+    if (isHidden(row)) return;
     const event = waitEventOf(row);
     this.#events.set(event, (this.#events.get(event) ?? 0) + 1);
     const span = trace.getSpan(this.subject.parent);
@@ -164,7 +177,8 @@ export class SampledStatement implements ObservedStatement {
     };
   }
 
-  #emit(episode: Episode): void {
+  #emit(episode: Episode, refusal: string | undefined): void {
+    const outcome = (refusal !== undefined && REFUSALS[refusal]) || 'acquired';
     const { startMs, endMs, minMs, maxMs } = this.#estimate(episode);
     const { attributes, links } = this.#evidence(episode);
     const { parent } = this.subject;
@@ -175,7 +189,8 @@ export class SampledStatement implements ObservedStatement {
       parent,
       startMs,
       endMs,
-      outcome: 'acquired',
+      outcome,
+      errorType: outcome === 'acquired' ? undefined : refusal,
       capacity: episode.capacity,
       inUse: episode.capacity,
       queueDepth: episode.queueDepth,

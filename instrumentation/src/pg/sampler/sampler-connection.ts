@@ -118,7 +118,7 @@ export class SamplerConnection {
 
   /** The process id of the greeting must be the one that answers: behind a pooler they differ. */
   async #check(client: OwnClient): Promise<void> {
-    const { rows } = await this.#query<{ pid: number; version: number; sees_all: boolean }>(CHECK_QUERY);
+    const { rows } = await this.#query<{ pid: number; version: number }>(CHECK_QUERY);
     const [{ pid, version }] = rows;
     if (version < MIN_VERSION) {
       this.turnOff('the lock sampler needs PostgreSQL 14 or newer and is off');

@@ -1,4 +1,4 @@
-import type { Context } from '@opentelemetry/api';
+import { type Context, diag } from '@opentelemetry/api';
 import { onShutdown } from '../../core/shutdown.ts';
 import { warnOnce } from '../../core/warn.ts';
 import type { InferredWait } from '../locks/infer-wait.ts';
@@ -35,6 +35,8 @@ class LockSampler implements StatementObserver {
   }
 
   close(): void {
+    const text = this.comparison.toString();
+    if (this.comparison.recorded > 0) diag.info(`waitfall: lock sampler: ${text}`);
     for (const sampler of this.#samplers.values()) sampler.close();
     this.#samplers.clear();
   }
