@@ -4,6 +4,7 @@ import { type Context, context } from '@opentelemetry/api';
 import { type Outcome, RESOURCE_HTTP_SERVER } from '../conventions.ts';
 import { now } from '../core/clock.ts';
 import { countTime, emitSegment } from '../core/emit.ts';
+import { type Linked, LinkedList } from '../core/linked-list.ts';
 import { onShutdown } from '../core/shutdown.ts';
 import { addServerTiming } from './server-timing.ts';
 import { type SlotStats, Slots, type SlotTicket } from './slots.ts';
@@ -41,9 +42,9 @@ export function admission(options: AdmissionOptions): Admission {
     timeoutMs: options.timeoutMs ?? Number.POSITIVE_INFINITY,
   });
   const holdMean = new HoldMean();
-  const open = new Set<Visit>();
+  const open = new LinkedList<Visit>();
   onShutdown(() => {
-    for (const visit of open) visit.end(visit.ticket?.waiting === true ? 'aborted' : 'acquired');
+    for (const visit of open.items()) visit.end(visit.ticket?.waiting === true ? 'aborted' : 'acquired');
   });
 
   const middleware = (_req: IncomingMessage, res: ServerResponse, next: () => void): void => {
@@ -86,7 +87,10 @@ export function admission(options: AdmissionOptions): Admission {
 }
 
 /** One request at the slots, until its span is written. */
-class Visit {
+class Visit implements Linked<Visit> {
+  previous: Visit | undefined = undefined;
+  next: Visit | undefined = undefined;
+  isListed = false;
   readonly parent: Context = context.active();
   readonly enqueuedMs = now();
   ticket: SlotTicket | undefined;
@@ -95,9 +99,9 @@ class Visit {
   readonly #capacity: number;
   readonly #inUse: number;
   readonly #queueDepth: number;
-  readonly #open: Set<Visit>;
+  readonly #open: LinkedList<Visit>;
 
-  constructor(name: string, slots: Slots, open: Set<Visit>) {
+  constructor(name: string, slots: Slots, open: LinkedList<Visit>) {
     this.#name = name;
     this.#capacity = slots.limits.maxConcurrent;
     this.#inUse = slots.active;

@@ -1,3 +1,5 @@
+import { type Linked, LinkedList } from '../core/linked-list.ts';
+
 /** Bounds of an admission queue. */
 export interface SlotLimits {
   /** Requests worked on at the same time. */
@@ -29,10 +31,21 @@ export interface SlotRequest {
   timedOut(): void;
 }
 
-interface Entry {
+interface Entry extends Linked<Entry> {
   readonly request: SlotRequest;
   state: 'waiting' | 'active' | 'done';
   timer: NodeJS.Timeout | undefined;
+}
+
+function entryOf(request: SlotRequest): Entry {
+  return {
+    request,
+    state: 'waiting',
+    timer: undefined,
+    previous: undefined,
+    next: undefined,
+    isListed: false,
+  };
 }
 
 /** What a request holds from the moment it entered; {@link leave} may be called any number of times. */
@@ -46,7 +59,7 @@ export interface SlotTicket {
 /** A bounded number of slots with a bounded first-in-first-out queue before them. */
 export class Slots {
   readonly limits: SlotLimits;
-  readonly #queue = new Set<Entry>();
+  readonly #queue = new LinkedList<Entry>();
   #active = 0;
   #executed = 0;
   #rejected = 0;
@@ -74,7 +87,7 @@ export class Slots {
   /** @returns a ticket, or undefined where the queue is full. `granted` runs within this call when a slot is free. */
   enter(request: SlotRequest): SlotTicket | undefined {
     if (this.#active < this.limits.maxConcurrent && this.#queue.size === 0) {
-      const entry: Entry = { request, state: 'waiting', timer: undefined };
+      const entry = entryOf(request);
       const ticket = this.#ticket(entry);
       this.#grant(entry);
       return ticket;
@@ -83,7 +96,7 @@ export class Slots {
       this.#rejected++;
       return undefined;
     }
-    const entry: Entry = { request, state: 'waiting', timer: undefined };
+    const entry = entryOf(request);
     this.#queue.add(entry);
     const { timeoutMs } = this.limits;
     if (timeoutMs > 0 && timeoutMs !== Number.POSITIVE_INFINITY) {
@@ -145,7 +158,7 @@ export class Slots {
     entry.state = 'done';
     this.#active--;
     while (this.#active < this.limits.maxConcurrent) {
-      const next = this.#queue.values().next().value;
+      const next = this.#queue.first;
       if (next === undefined) return;
       this.#queue.delete(next);
       this.#grant(next);

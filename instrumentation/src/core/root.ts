@@ -1,4 +1,4 @@
-import { type Context, type Span, trace } from '@opentelemetry/api';
+import { type Context, type Span, type SpanContext, trace } from '@opentelemetry/api';
 import {
   ATTR_DROPPED_COUNT,
   ATTR_DROPPED_NS,
@@ -16,6 +16,13 @@ const TIME_ATTRIBUTES = new Map(SEGMENTS.map((segment) => [segment, timeAttribut
 
 const NO_SEGMENTS: Segment[] = [];
 const NO_SUMS: number[] = [];
+
+/** Time in which a request had or wanted the CPU, as a span of its own. */
+export interface SpanSlice {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly span: SpanContext;
+}
 
 /** What this process knows about one request while its root span is open. */
 export class RootRecord {
@@ -36,6 +43,8 @@ export class RootRecord {
   droppedCount = 0;
   /** Spans this package has added to the request. */
   emitted = 0;
+  /** Its slices, where somebody looks at them. */
+  slices: SpanSlice[] | undefined = undefined;
   /** `nodeTiming.idleTime` when the request began, ms. */
   readonly idleMs: number;
   /** Share of the request's time in which the event loop was busy; known once it has ended. */

@@ -3,6 +3,7 @@ import { type Outcome, PREFIX_CONNECT } from '../conventions.ts';
 import { activeContext } from '../core/active-context.ts';
 import { now } from '../core/clock.ts';
 import { countTime, emitSegment } from '../core/emit.ts';
+import { type Linked, LinkedList } from '../core/linked-list.ts';
 import { rootOf } from '../core/root.ts';
 import { onShutdown } from '../core/shutdown.ts';
 import { takePoolSpan } from '../core/started-span.ts';
@@ -14,22 +15,28 @@ import type { PgClient, PgPool } from './types.ts';
 /** What is known of one pool: its name, and everybody who waits for a slot of it now. */
 interface PoolState {
   readonly resource: string;
-  readonly waiting: Set<PoolWait>;
+  readonly waiting: LinkedList<PoolWait>;
 }
 
 const states = new WeakMap<PgPool, PoolState>();
 
 function stateOf(pool: PgPool): PoolState {
   let state = states.get(pool);
-  if (state === undefined) states.set(pool, (state = { resource: poolResource(pool), waiting: new Set() }));
+  if (state === undefined)
+    states.set(pool, (state = { resource: poolResource(pool), waiting: new LinkedList() }));
   return state;
 }
 
-/** Who holds a slot now. Bounded by the pools' sizes; entries go at release. */
-const holding = new Map<PgClient, PoolWait>();
+/** Who holds a slot now. Bounded by the pools' sizes. */
+const holding = new LinkedList<PoolWait>();
+const kHold = Symbol('waitfall.hold');
+
+interface HoldingClient extends PgClient {
+  [kHold]?: PoolWait | undefined;
+}
 
 onShutdown(() => {
-  for (const client of [...holding.keys()]) releaseSlot(client);
+  for (const wait of holding.items()) wait.release();
 });
 
 /** @returns how many slots are held now: 0 when a service is idle and nothing leaked. */
@@ -41,7 +48,7 @@ export function openHolds(): number {
 export function openHoldsByPool(): Map<string, { count: number; oldestMs: number }> {
   const byPool = new Map<string, { count: number; oldestMs: number }>();
   const atMs = now();
-  for (const wait of holding.values()) {
+  for (const wait of holding.items()) {
     const known = byPool.get(wait.resource) ?? { count: 0, oldestMs: 0 };
     known.count++;
     known.oldestMs = Math.max(known.oldestMs, atMs - wait.takenMs);
@@ -66,13 +73,16 @@ function watchHolds(): void {
   if (watchdog !== undefined || holdWarnMs <= 0) return;
   watchdog = setTimeout(() => {
     watchdog = undefined;
-    for (const wait of holding.values()) wait.warnIfHeld(now() - holdWarnMs);
+    for (const wait of holding.items()) wait.warnIfHeld(now() - holdWarnMs);
     if (holding.size > 0) watchHolds();
   }, holdWarnMs / 2).unref();
 }
 
 /** One call of `pool.connect`, from the call to the release of the slot. */
-export class PoolWait {
+export class PoolWait implements Linked<PoolWait> {
+  previous: PoolWait | undefined = undefined;
+  next: PoolWait | undefined = undefined;
+  isListed = false;
   /** Where the caller's callback continues. */
   readonly caller: Context = activeContext();
   readonly #state: PoolState;
@@ -139,7 +149,8 @@ export class PoolWait {
     if (this.#queued) countTime(this.#parent, 'pool_wait', this.#startMs, this.#takenMs);
     if (this.#connectMs !== undefined) this.#emitConnection(atMs, 'acquired');
     if (client === undefined) return;
-    holding.set(client, this);
+    (client as HoldingClient)[kHold] = this;
+    holding.add(this);
     watchHolds();
   }
 
@@ -151,6 +162,7 @@ export class PoolWait {
 
   /** The slot was given back. */
   release(): void {
+    if (!holding.delete(this)) return;
     this.#emitPool(this.#takenMs, 'acquired', now() - this.#takenMs);
   }
 
@@ -220,13 +232,13 @@ export class PoolWait {
 
 /** Writes the hold of a client that goes back to its pool, or is removed from it. */
 export function releaseSlot(client: PgClient): void {
-  const wait = holding.get(client);
+  const wait = (client as HoldingClient)[kHold];
   if (wait === undefined) return;
-  holding.delete(client);
+  (client as HoldingClient)[kHold] = undefined;
   wait.release();
 }
 
 /** Closes the waits that a pool which has just been ended leaves hanging. */
 export function abortWaiters(pool: PgPool): void {
-  for (const wait of [...(states.get(pool)?.waiting ?? [])]) wait.abort();
+  for (const wait of states.get(pool)?.waiting.items() ?? []) wait.abort();
 }

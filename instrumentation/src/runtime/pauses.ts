@@ -1,8 +1,9 @@
-import { type Attributes, type Context, ROOT_CONTEXT, type SpanContext, trace } from '@opentelemetry/api';
+import { type Attributes, ROOT_CONTEXT, type SpanContext, trace } from '@opentelemetry/api';
 import { ATTR_PAUSE_CAUSE } from '../conventions.ts';
 import { durationNs } from '../core/clock.ts';
 import { emitSegment, type SegmentRecord } from '../core/emit.ts';
-import { type RootRecord, rootOf, setRoot } from '../core/root.ts';
+import { type RootRecord, rootOf, type SpanSlice } from '../core/root.ts';
+import { contextOfSpan } from '../core/span-id.ts';
 import { addTap, removeTap, type Tap } from '../core/taps.ts';
 
 /** The whole process stood still from `startMs` to `endMs`. */
@@ -17,20 +18,30 @@ export interface Pause {
 const MAX_PAUSES = 256;
 const MAX_PAUSES_PER_REQUEST = 8;
 const MAX_SLICES_PER_REQUEST = 32;
-/** A pause is told of some turns of the event loop after it: by then requests it fell into may have ended. */
-const MAX_ENDED = 1_024;
+/** A pause is told of a turn of the event loop after it: by then requests it fell into may have ended. */
+const MAX_ENDED = 256;
 
-/** Time in which a request had or wanted the CPU: there a pause costs it time. */
-interface Slice {
-  readonly startMs: number;
-  readonly endMs: number;
-  readonly span: SpanContext;
-}
+/** The requests that ended last, in a circle: numbers and ids, so that no request is kept in memory for it. */
+class EndedRequests {
+  readonly startMs = new Float64Array(MAX_ENDED);
+  readonly endMs = new Float64Array(MAX_ENDED);
+  readonly spans: (SpanContext | undefined)[] = new Array(MAX_ENDED).fill(undefined);
+  readonly slices: (readonly SpanSlice[] | undefined)[] = new Array(MAX_ENDED).fill(undefined);
+  #at = 0;
 
-/** What is kept of one request; most never need it. */
-interface Ended {
-  readonly root: RootRecord;
-  readonly endMs: number;
+  add(
+    startMs: number,
+    endMs: number,
+    span: SpanContext | undefined,
+    slices: readonly SpanSlice[] | undefined,
+  ): void {
+    const at = this.#at;
+    this.startMs[at] = startMs;
+    this.endMs[at] = endMs;
+    this.spans[at] = span;
+    this.slices[at] = slices;
+    this.#at = (at + 1) % MAX_ENDED;
+  }
 }
 
 /**
@@ -39,12 +50,9 @@ interface Ended {
  * was waited for.
  */
 class PauseLog implements Tap {
-  /** The requests that ended last, in a circle; few, so that they are young when they are forgotten. */
-  #ended: (Ended | undefined)[] = [];
-  #endedAt = 0;
+  #ended = new EndedRequests();
   #pauses: Pause[] = [];
   #lastEndMs = 0;
-  #slices = new WeakMap<RootRecord, Slice[]>();
   #users = 0;
 
   /** To be called by each part that reports pauses; what is looked at per request costs nothing before. */
@@ -55,8 +63,7 @@ class PauseLog implements Tap {
   close(): void {
     if (--this.#users > 0) return;
     removeTap(this);
-    this.#ended = [];
-    this.#endedAt = 0;
+    this.#ended = new EndedRequests();
     this.#pauses = [];
     this.#lastEndMs = 0;
   }
@@ -67,8 +74,11 @@ class PauseLog implements Tap {
     this.#pauses.push(pause);
     if (this.#pauses.length > MAX_PAUSES) this.#pauses.shift();
     this.#lastEndMs = Math.max(this.#lastEndMs, pause.endMs);
-    for (const ended of this.#ended) {
-      if (ended !== undefined && overlaps(pause, ended)) this.#write(ended, pause);
+    const { startMs, endMs, spans, slices } = this.#ended;
+    for (let at = 0; at < MAX_ENDED; at++) {
+      const span = spans[at];
+      if (span === undefined || !overlaps(pause, startMs[at], endMs[at])) continue;
+      write(pause, startMs[at], endMs[at], span, slices[at] ?? []);
     }
   }
 
@@ -76,74 +86,68 @@ class PauseLog implements Tap {
     const root = rootOf(record.parent);
     if (root === undefined) return;
     const slice = { startMs: record.startMs, endMs: record.endMs, span };
-    const slices = this.#slices.get(root);
-    if (slices === undefined) this.#slices.set(root, [slice]);
-    else if (slices.length < MAX_SLICES_PER_REQUEST) slices.push(slice);
+    if (root.slices === undefined) root.slices = [slice];
+    else if (root.slices.length < MAX_SLICES_PER_REQUEST) root.slices.push(slice);
   }
 
   rootEnded(root: RootRecord, atMs: number): void {
-    const ended = { root, endMs: atMs };
-    if (this.#lastEndMs > root.startMs) {
-      for (const pause of this.#within(ended)) {
-        root.addTime(
-          'runtime_pause',
-          durationNs(Math.max(pause.startMs, root.startMs), Math.min(pause.endMs, atMs)),
-        );
-        this.#write(ended, pause);
-      }
+    const { startMs, slices } = root;
+    const span = contextOfSpan(root.span);
+    this.#ended.add(startMs, atMs, span, slices);
+    if (span === undefined || this.#lastEndMs <= startMs) return;
+    for (const pause of this.#within(startMs, atMs)) {
+      root.addTime(
+        'runtime_pause',
+        durationNs(Math.max(pause.startMs, startMs), Math.min(pause.endMs, atMs)),
+      );
+      write(pause, startMs, atMs, span, slices ?? []);
     }
-    this.#ended[this.#endedAt] = ended;
-    this.#endedAt = (this.#endedAt + 1) % MAX_ENDED;
   }
 
   /** The longest pauses of a request that are known by now, in their order. */
-  #within(ended: Ended): Pause[] {
-    const found = this.#pauses.filter((pause) => overlaps(pause, ended));
+  #within(startMs: number, endMs: number): Pause[] {
+    const found = this.#pauses.filter((pause) => overlaps(pause, startMs, endMs));
     if (found.length <= MAX_PAUSES_PER_REQUEST) return found;
     const byLength = [...found].sort((a, b) => b.endMs - b.startMs - (a.endMs - a.startMs));
     const kept = new Set(byLength.slice(0, MAX_PAUSES_PER_REQUEST));
     return found.filter((pause) => kept.has(pause));
   }
-
-  #write(ended: Ended, pause: Pause): void {
-    write(ended, this.#slices.get(ended.root) ?? [], pause);
-  }
 }
 
-function overlaps(pause: Pause, { root, endMs }: Ended): boolean {
-  return pause.endMs > root.startMs && pause.startMs < endMs;
+function overlaps(pause: Pause, startMs: number, endMs: number): boolean {
+  return pause.endMs > startMs && pause.startMs < endMs;
 }
 
 /** The process's pauses. */
 export const pauseLog = new PauseLog();
 
-function write({ root, endMs }: Ended, slices: readonly Slice[], pause: Pause): void {
-  let fromMs = Math.max(pause.startMs, root.startMs);
-  const untilMs = Math.min(pause.endMs, endMs);
+function write(
+  pause: Pause,
+  requestStartMs: number,
+  requestEndMs: number,
+  request: SpanContext,
+  slices: readonly SpanSlice[],
+): void {
+  let fromMs = Math.max(pause.startMs, requestStartMs);
+  const untilMs = Math.min(pause.endMs, requestEndMs);
   const inner = slices
     .filter((slice) => slice.endMs > fromMs && slice.startMs < untilMs)
     .sort((a, b) => a.startMs - b.startMs);
   for (const slice of inner) {
     const startMs = Math.max(fromMs, slice.startMs);
     const stopMs = Math.min(untilMs, slice.endMs);
-    if (startMs > fromMs) emit(contextOf(root, root.span.spanContext()), pause, fromMs, startMs);
-    if (stopMs > startMs) emit(contextOf(root, slice.span), pause, startMs, stopMs);
+    if (startMs > fromMs) emit(request, pause, fromMs, startMs);
+    if (stopMs > startMs) emit(slice.span, pause, startMs, stopMs);
     fromMs = Math.max(fromMs, stopMs);
   }
-  if (untilMs > fromMs) emit(contextOf(root, root.span.spanContext()), pause, fromMs, untilMs);
+  if (untilMs > fromMs) emit(request, pause, fromMs, untilMs);
 }
 
-function contextOf(root: RootRecord, spanContext: SpanContext): Context {
-  const span = trace.wrapSpanContext(spanContext);
-  setRoot(span, root, root.startMs);
-  return trace.setSpan(ROOT_CONTEXT, span);
-}
-
-function emit(parent: Context, pause: Pause, startMs: number, endMs: number): void {
+function emit(below: SpanContext, pause: Pause, startMs: number, endMs: number): void {
   emitSegment({
     segment: 'runtime_pause',
     resource: pause.resource,
-    parent,
+    parent: trace.setSpanContext(ROOT_CONTEXT, below),
     startMs,
     endMs,
     attributes: { [ATTR_PAUSE_CAUSE]: pause.cause, ...pause.attributes },

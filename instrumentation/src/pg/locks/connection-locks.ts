@@ -1,6 +1,7 @@
 import type { Context } from '@opentelemetry/api';
 import type { Outcome } from '../../conventions.ts';
 import { now } from '../../core/clock.ts';
+import { type Linked, LinkedList } from '../../core/linked-list.ts';
 import { onShutdown } from '../../core/shutdown.ts';
 import type { ObservedStatement } from '../sampler/observer.ts';
 import { isExclusive, type TransactionOp } from '../sql/plan.ts';
@@ -9,17 +10,11 @@ import type { PgClient } from '../types.ts';
 import { type Claim, claimOf } from './claim.ts';
 import { emitLock } from './emit-lock.ts';
 import { type Attempt, holdsInTheWay, inferWait, undecidedRow } from './infer-wait.ts';
+import { REFUSALS } from './refusals.ts';
 import type { LockHold, LockOwner } from './row.ts';
 import type { DatabaseRows } from './rows.ts';
 import { Savepoints } from './savepoints.ts';
 
-/** Errors that end a wait for a lock: how it ended, by SQLSTATE. */
-const REFUSALS: Record<string, Outcome> = {
-  '55P03': 'timeout',
-  '57014': 'timeout',
-  '40P01': 'aborted',
-  '40001': 'aborted',
-};
 /** A second grant is confirmed to contradict the first hold only after this: an error may be on its way. */
 const CONTRADICTION_CHECK_MS = 5;
 
@@ -49,16 +44,16 @@ interface OpenHold {
   attempt: Attempt | undefined;
 }
 
-const open = new Set<ConnectionLocks>();
+const open = new LinkedList<ConnectionLocks>();
 
 onShutdown(() => {
-  for (const connection of [...open]) connection.disconnected();
+  for (const connection of open.items()) connection.disconnected();
 });
 
 /** @returns how many row locks are recorded as held now. */
 export function openLocks(): number {
   let count = 0;
-  for (const connection of open) count += connection.held;
+  for (const connection of open.items()) count += connection.held;
   return count;
 }
 
@@ -66,7 +61,10 @@ export function openLocks(): number {
  * The row locks of one connection, read from the statements that pass through it. It sends nothing itself:
  * grants are replies of locking statements, releases are replies of COMMIT and ROLLBACK, or errors.
  */
-export class ConnectionLocks implements LockOwner {
+export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
+  previous: ConnectionLocks | undefined = undefined;
+  next: ConnectionLocks | undefined = undefined;
+  isListed = false;
   readonly #rows: DatabaseRows;
   readonly #running: Running[] = [];
   #held: OpenHold[] = [];
