@@ -4,6 +4,7 @@ import type { Forest } from '../../tree/types.ts';
 import { ACQUIRED, type Activity, type Wait } from '../activity.ts';
 import type { Requests } from '../requests-types.ts';
 import { type Statement, StatementReader } from '../statement.ts';
+import { inferCapacity } from './pool-capacity.ts';
 
 /** A connection in use, as its statements show it. */
 export interface RebuiltHold {
@@ -70,50 +71,9 @@ export function rebuildPoolHolds(forest: Forest, requests: Requests, activity: A
     rebuilt.push({ wait, statements });
   }
   for (const queue of activity.queues) {
-    if (wanted.has(queue.index) && queue.holdsRebuilt) inferCapacity(activity, queue.index);
+    if (wanted.has(queue.index) && queue.holdsRebuilt) inferCapacity(activity, requests, queue.index);
   }
   return rebuilt;
-}
-
-/** Capacity nobody states: the most connections held at once by an instance while somebody waited for one. */
-function inferCapacity(activity: Activity, queue: number): void {
-  const own = activity.queues[queue];
-  for (let instance = 0; instance < own.instances.length; instance++) {
-    if (own.statedCapacity[instance] !== null) continue;
-    const events: { timeNs: number; held: number; waiting: number }[] = [];
-    for (const hold of activity.holds) {
-      if (hold.queue !== queue || hold.instance !== instance) continue;
-      events.push(
-        { timeNs: hold.startNs, held: 1, waiting: 0 },
-        { timeNs: hold.endNs, held: -1, waiting: 0 },
-      );
-    }
-    for (const wait of activity.waits) {
-      if (wait.queue !== queue || wait.instance !== instance || wait.endNs - wait.startNs < CLOCK_NS)
-        continue;
-      events.push(
-        { timeNs: wait.startNs, held: 0, waiting: 1 },
-        { timeNs: wait.endNs, held: 0, waiting: -1 },
-      );
-    }
-    events.sort((a, b) => a.timeNs - b.timeNs || a.held - b.held);
-    const timeAt = new Map<number, number>();
-    let held = 0;
-    let waiting = 0;
-    let last = 0;
-    for (const event of events) {
-      if (waiting > 0) timeAt.set(held, (timeAt.get(held) ?? 0) + event.timeNs - last);
-      held += event.held;
-      waiting += event.waiting;
-      last = event.timeNs;
-    }
-    // The level kept longest while somebody waits: the highest one is often a clock effect.
-    const longest = [...timeAt].sort((a, b) => b[1] - a[1])[0];
-    if (longest && longest[0] > 0) {
-      own.queuedInUse[instance] = longest[0];
-      own.maxInUse[instance] = longest[0];
-    }
-  }
 }
 
 /** Rows by parent, in order of start. */
