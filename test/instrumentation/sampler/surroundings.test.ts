@@ -162,7 +162,7 @@ test('behind pgbouncer it turns itself off, with one warning', { skip: withoutPg
     const url = new URL(database.url);
     url.port = `${bouncer.port}`;
     const statements = {
-      STATEMENTS: 'SELECT pg_sleep(0.3)::text;SELECT pg_sleep(0.3)::text;SELECT 1 AS one',
+      STATEMENTS: 'SELECT pg_sleep(1)::text;SELECT 1 AS one',
     };
     // The sampler goes through it as well: the process id of the greeting is not the one that answers.
     const both = await service({ DATABASE_URL: url.href, ...statements });

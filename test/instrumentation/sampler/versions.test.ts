@@ -79,7 +79,7 @@ const pidOf = (client: PgClient) => (client as unknown as { processID: number })
 
 async function seen(sampler: PgClient, pid: number, is: (row: ActivityRow) => boolean): Promise<ActivityRow> {
   for (let tries = 0; tries < 400; tries++) {
-    const { rows } = await sampler.query<ActivityRow>(LOCK_QUERY, [[pid]]);
+    const { rows } = await sampler.query<ActivityRow>(LOCK_QUERY, [[pid], true]);
     const row = rows.find((row) => row.pid === pid);
     if (row !== undefined && is(row)) return row;
     await sleep(5);

@@ -3,8 +3,8 @@ import { parsePlan } from '../sql/parse.ts';
 import type { ActivityRow } from './lock-query.ts';
 
 const TRACEPARENT = /(?:^|traceparent=')00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})/;
-/** What the server shows of a statement that the role may not see. */
-const HIDDEN = '<insufficient privilege>';
+/** Texts whose summary is remembered: a service runs few, and each holder shows one again. */
+const MAX_SUMMARIES = 200;
 
 /** One look at the server, by process. */
 export class Activity {
@@ -53,7 +53,7 @@ export function isChanging(row: ActivityRow): boolean {
 
 /** @returns whether the role may not see what a process runs. */
 export function isHidden(row: ActivityRow): boolean {
-  return row.query === null || row.query === HIDDEN;
+  return row.state === null;
 }
 
 /**
@@ -78,10 +78,18 @@ export function spanOf(row: ActivityRow): SpanContext | undefined {
 
 /** @returns operation and table of a statement, never a value; undefined where the role may not see it. */
 export function summaryOf(row: ActivityRow): string | undefined {
-  if (isHidden(row)) return undefined;
-  const text = row.query as string;
-  return parsePlan(text).locks[0]?.summary ?? /^[\s(]*([A-Za-z]+)/.exec(text)?.[1].toUpperCase();
+  const { query } = row;
+  if (isHidden(row) || query === null) return undefined;
+  let summary = summaries.get(query);
+  if (summary === undefined) {
+    summary = parsePlan(query).locks[0]?.summary ?? /^[\s(]*([A-Za-z]+)/.exec(query)?.[1].toUpperCase() ?? '';
+    if (summaries.size >= MAX_SUMMARIES) summaries.clear();
+    summaries.set(query, summary);
+  }
+  return summary === '' ? undefined : summary;
 }
+
+const summaries = new Map<string, string>();
 
 /** @returns the queue a waiter stands in. @param relation what its statement locks first, for rows of no known table. */
 export function lockResource(row: ActivityRow, relation: string | undefined): string {

@@ -36,7 +36,7 @@ const LEADER_IDLE_MS = 500;
 const MAX_PIDS = 200;
 const MAX_KNOWN_PIDS = 1_000;
 /** So many statements in a row that the server does not know by their process: something stands between. */
-const MAX_STRANGERS = 8;
+const MAX_STRANGERS = 5;
 
 export interface SamplerStats {
   readonly polls: number;
@@ -203,7 +203,7 @@ export class DatabaseSampler {
   async #ask(): Promise<void> {
     const sentMs = now();
     const asked = this.#asked(sentMs);
-    const rows = await this.#connection.poll([...asked.keys()]);
+    const rows = await this.#connection.poll([...asked.keys()], this.#settings.mode === 'leader');
     const repliedMs = now();
     this.#polls++;
     this.#pollMs += 0.2 * (repliedMs - sentMs - this.#pollMs);

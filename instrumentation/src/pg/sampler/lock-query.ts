@@ -1,10 +1,11 @@
 /** What one poll says of one server process. */
 export interface ActivityRow {
   readonly pid: number;
+  /** Null where the role may not see what the process does. */
   readonly state: string | null;
   readonly wait_event_type: string | null;
   readonly wait_event: string | null;
-  /** Text of its last statement; null where the role may not see it. */
+  /** Text of its last statement; null for those that wait, unless asked for. */
   readonly query: string | null;
   readonly application_name: string | null;
   /** Epoch ms of the server's clock. */
@@ -27,7 +28,7 @@ const MAX_TEXT = 1_024;
 
 /**
  * One look at the server: the processes asked for ($1), every process of the cluster that waits for a lock, and
- * those they wait for. The lock table is read once. Valid from PostgreSQL 14 on (`waitstart`).
+ * those they wait for. Texts of those that wait are only sent where $2 says so. The lock table is read once. Valid from PostgreSQL 14 on (`waitstart`).
  *
  * A wait for a row is a wait for a transaction; which table it is about stands in the tuple lock that the first
  * in line holds.
@@ -48,7 +49,8 @@ WITH locks AS MATERIALIZED (
   UNION SELECT pid FROM waiter
   UNION SELECT unnest(blockers) FROM edge
 )
-SELECT a.pid, a.state, a.wait_event_type, a.wait_event, left(a.query, ${MAX_TEXT}) AS query, a.application_name,
+SELECT a.pid, a.state, a.wait_event_type, a.wait_event, a.application_name,
+  CASE WHEN $2 OR w.pid IS NULL THEN left(a.query, ${MAX_TEXT}) END AS query,
   (extract(epoch FROM a.query_start) * 1000)::float8 AS query_start_ms,
   (extract(epoch FROM a.xact_start) * 1000)::float8 AS xact_start_ms,
   w.locktype, w.mode, c.relname AS relation,

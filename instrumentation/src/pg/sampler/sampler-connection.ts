@@ -67,11 +67,12 @@ export class SamplerConnection {
     return !this.#wantsLead || this.#takeLead();
   }
 
-  async poll(pids: number[]): Promise<ActivityRow[]> {
+  /** @param texts also the texts of those that wait. */
+  async poll(pids: number[], texts: boolean): Promise<ActivityRow[]> {
     const { rows } = await this.#query<ActivityRow>({
       name: 'waitfall_locks',
       text: LOCK_QUERY,
-      values: [pids],
+      values: [pids, texts],
     });
     return rows;
   }
