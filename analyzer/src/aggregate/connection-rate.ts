@@ -3,7 +3,7 @@ import type { Baselines } from './opaque.ts';
 import { type Demand, type Frame, type QueueModel, topWindows } from './queue-model.ts';
 import { type Rate, UNKNOWN_RATE } from './rate.ts';
 import type { Series } from './series.ts';
-import { FIT_QUEUE, FIT_R2 } from './server-rate.ts';
+import { DEEP, FIT_QUEUE, FIT_R2, PLATEAU_HOW, plateauRate } from './server-rate.ts';
 import type { Timeline } from './windows.ts';
 
 /** Fewer new connections than this over the rising windows say nothing about a limit on them. */
@@ -30,7 +30,12 @@ export function connectionRate(
   const topNs = Math.max(0, ...topWindows(rising).map((w) => meanWaitNs[w]));
   const trusted = fit !== null && fit.r2 > FIT_R2 && topNs / fit.slopeNs > FIT_QUEUE;
   const servers = capacity.servers ?? (trusted ? fit.servers : null);
-  if (servers === null) return UNKNOWN_RATE;
+  if (servers === null) {
+    // As with servers: connections that take several times their cost, and no more of them for it.
+    const plateau =
+      timeline.sampling.kind === 'none' ? plateauRate(own, demand, frame, meanWaitNs, DEEP * base) : null;
+    return plateau === null ? UNKNOWN_RATE : { saturatesAt: plateau, how: PLATEAU_HOW };
+  }
   const rateOf = (visits: number) => servers / ((visits * base) / 1e9);
   const visits = visitsNear(own, rising, timeline, rateOf) ?? demand.visits;
   const rate = {

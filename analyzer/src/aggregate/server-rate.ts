@@ -11,7 +11,7 @@ export const FIT_QUEUE = 0.3;
 /** Completions within this factor of their median are one level. */
 const PLATEAU = 1.2;
 /** Unsampled, calls must be slower by this multiple of their cost, and the fit is believed up to this factor. */
-const DEEP = 2;
+export const DEEP = 2;
 const BEHIND = 0.95;
 const DEEPEST = 5;
 const NEVER_IDLE = 0.95;
@@ -71,7 +71,7 @@ export function serverRate(
   return { ...UNKNOWN_RATE, queueRatio, inflation };
 }
 
-const PLATEAU_HOW = 'completions stay at this rate while calls slow down';
+export const PLATEAU_HOW = 'completions stay at this rate while calls slow down';
 
 /** Windows in which far more calls came than the server completed, and calls took several times their cost. */
 export function behindWindows(
@@ -94,7 +94,7 @@ function completedRate(own: Series, { visits }: Demand, { timeline }: Frame, w: 
 }
 
 /** Rate of requests at which completions stay in the windows where calls are slower than their cost by `excessNs`. */
-function plateauRate(
+export function plateauRate(
   own: Series,
   demand: Demand,
   { rising, timeline }: Frame,

@@ -76,7 +76,7 @@ export function drivenUtilization(
 export function isSaturated(model: QueueModel, frame: Frame, closed = false): boolean {
   if (!queueing(model, frame)) return false;
   const u = maxUtilization(model, frame);
-  if (model.kind === 'downstream') {
+  if (model.kind === 'downstream' || (model.kind === 'connection' && u === null)) {
     if (model.saturatesAt === null) return false;
     if (behindWindows(model.series, model, frame, model.meanWaitNs).length > 0) return true;
     return (

@@ -107,7 +107,7 @@ export const CONFIGURATIONS: readonly Configuration[] = [
   {
     name: 'slow downstream',
     forced: 'a service with one worker of 18 ms: 55/s',
-    rates: [20, 30, 45, 65],
+    rates: [20, 30, 45, 65, 80],
     campaign: 'any',
     expected: { kind: 'downstream', resource: /^127\.0\.0\.1:\d+$/ },
     async surround() {
@@ -144,8 +144,8 @@ export const CONFIGURATIONS: readonly Configuration[] = [
   },
   {
     name: 'connection churn',
-    forced: 'a connection a request, one at a time let in every 20 ms: 50/s',
-    rates: [15, 25, 40, 60],
+    forced: 'a connection a request, one at a time let in every 20 ms: 45/s',
+    rates: [12, 20, 30, 55, 65],
     campaign: 'any',
     expected: { kind: 'connection', resource: /^connect:pg-pool:signup$/ },
     async surround({ host, port }) {
@@ -179,8 +179,8 @@ export const CONFIGURATIONS: readonly Configuration[] = [
   },
   {
     name: 'DNS',
-    forced: 'a name server that takes 20 ms a question: 50/s',
-    rates: [15, 25, 40, 60],
+    forced: 'a name server that takes 20 ms a question: 45/s',
+    rates: [12, 20, 30, 55, 65],
     campaign: 'any',
     expected: { kind: 'connection', resource: /^connect:http-agent:price\.test:\d+$/ },
     async surround() {

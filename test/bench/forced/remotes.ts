@@ -54,15 +54,19 @@ export async function slowService(ms: number, width = Number.POSITIVE_INFINITY):
 /** A name server that knows one answer, 127.0.0.1, and takes `ms` for it, one question at a time. */
 export async function slowNameServer(ms: number): Promise<Remote> {
   const worker = new Server(ms, 1);
+  let open = true;
   const socket = createSocket('udp4');
   socket.on('message', (question, { address, port }) => {
-    worker.serve(() => socket.send(answerTo(question), port, address));
+    worker.serve(() => {
+      if (open) socket.send(answerTo(question), port, address);
+    });
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
   return {
     address: `127.0.0.1:${socket.address().port}`,
     async close() {
+      open = false;
       socket.close();
     },
   };

@@ -42,7 +42,7 @@ const { values: flags } = parseArgs({
 const HELP = `npm run bench:forced [-- options]
 
   --only A,B    of ${CONFIGURATIONS.map(({ name }) => name).join(', ')}
-  --seconds N   length of each of the four steps (default 3)
+  --seconds N   length of each step (default 3)
   --repeat N    runs of each configuration (default 1)
   --out DIR     where the run directories are made (default runs/forced)
 `;
