@@ -2,7 +2,7 @@ import { InFlight } from './in-flight.ts';
 import type { Span } from './intervals.ts';
 import { windowAt } from './intervals.ts';
 import type { LoadPlan, LoadStep } from './load-plan.ts';
-import { planAgainstTraces } from './load-plan.ts';
+import { clipPlan, planAgainstTraces } from './load-plan.ts';
 import { rateSegments } from './rate-segments.ts';
 import type { Requests } from './requests-types.ts';
 import { fitTailLimit, SAMPLED_BELOW, type Sampling } from './weights.ts';
@@ -37,7 +37,8 @@ export interface Timeline {
  */
 export function layOutWindows(requests: Requests, given: LoadPlan | null): Timeline {
   const notes: string[] = [];
-  const plan = given === null ? null : usablePlan(requests, given, notes);
+  const usable = given === null ? null : usablePlan(requests, given, notes);
+  const plan = usable && coveredPart(requests, usable, notes);
   const spans = plan ? planSpans(requests, plan) : detectedSpans(requests);
   const stated = requests.weight.some((weight) => weight !== 1);
   assign(requests, spans);
@@ -76,6 +77,43 @@ function usablePlan(requests: Requests, plan: LoadPlan, notes: string[]): LoadPl
   const check = planAgainstTraces(plan, first, last, inside, requests.count);
   notes.push(...check.notes);
   return check.usable ? plan : null;
+}
+
+/** So many requests cannot all be missing by chance: e⁻¹² for random arrivals. */
+const CERTAINLY_MISSING = 12;
+
+/**
+ * The part of the plan that the export covers. Traces that end long before the plan (or begin long after it) are cut
+ * off, not sampled: what they hold of the covered part is complete.
+ */
+function coveredPart(requests: Requests, plan: LoadPlan, notes: string[]): LoadPlan {
+  const spans = planSpans(requests, plan);
+  const first = requests.startNs[0];
+  const last = requests.startNs[requests.count - 1];
+  const planned = (fromNs: number, toNs: number) =>
+    spans.reduce((sum, span, w) => {
+      const ns = Math.min(span.endNs, toNs) - Math.max(span.startNs, fromNs);
+      return sum + Math.max(0, ns / 1e9) * plan.steps[w].arrivalsPerSecond;
+    }, 0);
+  let inside = 0;
+  for (let i = 0; i < requests.count; i++) if (windowAt(spans, requests.startNs[i]) >= 0) inside++;
+  const kept = Math.min(1, inside / Math.max(1, planned(first, last)));
+  const at = (ns: number) => requests.originUnixNano + BigInt(Math.round(ns));
+  const cut = (missing: number) => kept * missing > CERTAINLY_MISSING;
+  const from = cut(planned(Number.NEGATIVE_INFINITY, first)) ? at(first) : undefined;
+  const to = cut(planned(last, Number.POSITIVE_INFINITY)) ? at(last + 1) : undefined;
+  if (from === undefined && to === undefined) return plan;
+  const seconds = (a: bigint, b: bigint) => (Number(a - b) / 1e9).toFixed(1);
+  if (from !== undefined)
+    notes.push(
+      `the export begins ${seconds(from, plan.steps[0].startUnixNano)} s after the load plan; what was sent before is left out`,
+    );
+  if (to !== undefined)
+    notes.push(
+      `the export ends ${seconds(plan.steps.at(-1)!.endUnixNano, to)} s before the load plan; what was sent after is left out`,
+    );
+  const part = clipPlan(plan, from, to);
+  return part.steps.length > 0 ? part : plan;
 }
 
 function planSpans(requests: Requests, plan: LoadPlan): Span[] {
