@@ -6,20 +6,24 @@ import type { Requests } from '../../../analyzer/src/aggregate/requests-types.ts
 
 const HOLD_NS = 40e6;
 const SERVERS = 5;
+const REQUESTS = 20_000;
 
 /** Five connections that change hands at once whenever a hold ends; of `keptOf` requests one is in the export. */
 function inferred(keptOf: number): number {
   const holds = [];
   const waits = [];
-  for (let i = 0; i < 2000; i++) {
-    if ((i * 7 + Math.floor(i / 5)) % keptOf !== 0) continue;
+  // Kept at random, as a sampler does; the same in every run (Lehmer).
+  let state = 7;
+  for (let i = 0; i < REQUESTS; i++) {
+    state = (state * 48271) % 2147483647;
+    if (state % keptOf !== 0) continue;
     const startNs = Math.floor(i / SERVERS) * HOLD_NS + (i % SERVERS) * (HOLD_NS / SERVERS);
     const at = { queue: 0, instance: 0, request: i };
     holds.push({ ...at, startNs, endNs: startNs + HOLD_NS });
     waits.push({ ...at, startNs: startNs - 10e6, endNs: startNs });
   }
   const own = { instances: ['a'], statedCapacity: [null], queuedInUse: [0], maxInUse: [0] };
-  const weight = new Float64Array(2000).fill(keptOf);
+  const weight = new Float64Array(REQUESTS).fill(keptOf);
   inferCapacity({ queues: [own], holds, waits } as unknown as Activity, { weight } as unknown as Requests, 0);
   return own.queuedInUse[0];
 }
