@@ -12,14 +12,13 @@ import {
   judge,
   judgeCounts,
   type LabLoad,
-  type LabRun,
   printVerdict,
   runExperiment,
   startLabService,
 } from '../lab.ts';
 import { type LabOptions, runLab } from '../options.ts';
 import { table } from '../table.ts';
-import { meanVisit, readVisits, secondsOf, type Visit } from '../visits.ts';
+import { type MeanVisit, meanVisit, readVisits, secondsOf, type Visit } from '../visits.ts';
 
 const SLOTS = 4;
 const WORK_MS = 200;
@@ -97,45 +96,29 @@ const ramp = (seconds: number): LabLoad => ({
 });
 
 /** Received: seen by the service. Completed: answered, with or without the work. Goodput: answered as it should be. */
-const HEADER = [
-  'experiment',
-  'planned',
-  'dropped',
-  'received',
-  'completed/s',
-  'goodput/s',
-  'served',
-  'rejected',
-  'rejected after',
-  'p50',
-  'p99',
-  'queue (header)',
-  'queue (spans)',
-  'work (header)',
-  'work (spans)',
+const COUNTS: readonly (readonly [name: string, of: (seen: Seen) => string])[] = [
+  ['planned', ({ step }) => String(step.planned)],
+  ['dropped', ({ step }) => String(step.dropped)],
+  ['received', ({ visits }) => String(visits.length)],
+  ['completed/s', ({ step }) => ((step.succeeded + step.rejected) / secondsOf(step)).toFixed(1)],
+  ['goodput/s', ({ step }) => (step.succeeded / secondsOf(step)).toFixed(1)],
+  ['served', ({ step }) => String(step.succeeded)],
+  ['rejected', ({ step }) => String(step.rejected)],
+  ['rejected after', ({ step }) => duration(step.rejectedLatencyNs.p50)],
+  ['p50 of the served', ({ step }) => duration(step.latencyFromSentNs.p50)],
+  ['p99 of the served', ({ step }) => duration(step.latencyFromSentNs.p99)],
+  ['queue (header)', ({ step }) => duration(step.serverQueueNs.mean)],
+  ['queue (spans)', ({ mean }) => duration(mean.meanWaitNs)],
+  ['work (header)', ({ step }) => duration(step.serverWorkNs.mean)],
+  ['work (spans)', ({ mean }) => duration(mean.meanHoldNs)],
 ];
 
-function row({ load }: LabRun, visits: readonly Visit[]): string[] {
-  const step = load.steps[0]!;
-  const seconds = secondsOf(step);
-  const mean = meanVisit(visits);
-  return [
-    load.manifest.name,
-    String(step.planned),
-    String(step.dropped),
-    String(visits.length),
-    ((step.succeeded + step.rejected) / seconds).toFixed(1),
-    (step.succeeded / seconds).toFixed(1),
-    String(step.succeeded),
-    String(step.rejected),
-    duration(step.rejectedLatencyNs.p50),
-    duration(step.latencyFromSentNs.p50),
-    duration(step.latencyFromSentNs.p99),
-    duration(step.serverQueueNs.mean),
-    duration(mean.meanWaitNs),
-    duration(step.serverWorkNs.mean),
-    duration(mean.meanHoldNs),
-  ];
+/** One experiment, as the generator and as the service's spans saw it. */
+interface Seen {
+  readonly name: string;
+  readonly step: StepResult;
+  readonly visits: readonly Visit[];
+  readonly mean: MeanVisit;
 }
 
 /** The header rounds to 0.1 ms, and the hold ends with the response, a moment after the header was written. */
@@ -147,7 +130,7 @@ function agree(header: number | null, spans: number | null): boolean {
 async function lab(running: Running, { runs, short, seconds }: LabOptions): Promise<boolean> {
   const start = (traceFile: string) =>
     startLabService(running, 'slots', new URL('server.ts', import.meta.url), [], traceFile);
-  const rows: string[][] = [];
+  const all: Seen[] = [];
   let sound = true;
   for (const { load, says, expected } of experiments(seconds ?? SECONDS)) {
     sayWithTime(`${load.name}: ${says}`);
@@ -159,7 +142,7 @@ async function lab(running: Running, { runs, short, seconds }: LabOptions): Prom
     const visits = await readVisits(join(run.directory, 'traces.jsonl'), 'http.server');
     const waits = meanVisit(visits);
     const step = run.load.steps[0]!;
-    rows.push(row(run, visits));
+    all.push({ name: load.name, step, visits, mean: waits });
     const received = { what: 'received', actual: visits.length, expected: step.started, tolerance: 0 };
     sound = judgeCounts(run, [...expected(step), received]) && sound;
     const same =
@@ -168,7 +151,8 @@ async function lab(running: Running, { runs, short, seconds }: LabOptions): Prom
     sound = judge(run, 'Server-Timing and spans agree on queue and work', same, detail) && sound;
   }
   say('');
-  for (const line of table(HEADER, rows)) say(line);
+  const rows = COUNTS.map(([name, of]) => [name, ...all.map(of)]);
+  for (const line of table(['', ...all.map(({ name }) => name)], rows)) say(line);
   say(
     '\nClosed and open at 200 ms meet the same four slots. The closed load got 20/s and no rejections, because its',
   );
