@@ -2,14 +2,15 @@ import { sortByKey } from '../model/ordering.ts';
 import type { CallList } from './call-list.ts';
 import { type Drift, drifts, ENOUGH_CALLS } from './cost-drift.ts';
 import type { Requests } from './requests-types.ts';
+import { slowedByOthers } from './slowed-by-others.ts';
 import type { Timeline } from './windows.ts';
 
 const QUEUED_ERRORS = 2.2;
 
 /**
  * Cost by (server, operation): mean over calls of the low windows; only of those that found the fewest others in flight
- * where these are faster beyond chance (even at low load some calls queue). An operation not seen
- * there costs what the call took. Where calls to an idle server got slower over the run, the cost drifts with time.
+ * where these are faster beyond chance (even at low load some calls queue); over all windows where no queue shows at the
+ * server. An operation not seen there costs what the call took. Where calls to an idle server got slower over the run, the cost drifts with time.
  */
 export function callBaselines(
   calls: CallList,
@@ -46,14 +47,37 @@ export function callBaselines(
   }
   const costNs = new Float64Array(calls.length);
   for (let i = 0; i < calls.length; i++) costNs[i] = base.get(calls.operationKey(i))?.ns ?? Number.NaN;
-  const drift =
-    timeline.sampling.kind === 'none' ? drifts(calls, ahead, requests, costNs) : new Map<number, Drift>();
+  const unsampled = timeline.sampling.kind === 'none';
+  if (unsampled) takeAllWindows(byOperation, calls, ahead, requests, timeline, costNs);
+  const drift = unsampled ? drifts(calls, ahead, requests, costNs) : new Map<number, Drift>();
   for (let i = 0; i < calls.length; i++) {
     const slope = drift.get(calls.queue[i]);
     if (Number.isNaN(costNs[i])) costNs[i] = calls.durationNs[i];
     else if (slope) costNs[i] *= Math.max(0.1, 1 + slope.perNs * (calls.startNs[i] - slope.fromNs));
   }
   return costNs;
+}
+
+/** A server without a queue costs what its calls take on average in all windows, not only in the low ones. */
+function takeAllWindows(
+  byOperation: ReadonlyMap<number, readonly number[]>,
+  calls: CallList,
+  ahead: Int32Array,
+  requests: Requests,
+  { rising }: Timeline,
+  costNs: Float64Array,
+): void {
+  const used = new Set(rising);
+  const inside = (i: number) => used.has(requests.window[calls.request[i]]);
+  const byServer = Map.groupBy(byOperation.values(), (members) => calls.queue[members[0]]);
+  for (const operations of byServer.values()) {
+    const known = operations.map((members) => members.filter(inside)).filter((members) => members.length > 0);
+    if (slowedByOthers(known.flat(), calls, ahead, costNs)) continue;
+    for (const members of known) {
+      const { ns } = meanCost(members, calls, requests);
+      for (const i of members) costNs[i] = ns;
+    }
+  }
 }
 
 function meanCost(

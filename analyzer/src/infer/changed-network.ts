@@ -6,7 +6,7 @@ import type { Bound, LoopWait, NetworkQueue } from './service-network.ts';
 const LEAST_DEMAND = 0.05;
 
 /**
- * The network after a change of one queue. A capacity scales R of its queue. A shorter hold, or fewer of them, also
+ * The network after a change of one queue. A capacity (of each process) scales R of its queue. A shorter hold, or fewer of them, also
  * shortens every hold that contains it and asks its servers for less. A faster loop also makes the slices shorter that
  * others wait for. A hold that got shorter because its steps got faster waits for the loop as often as before; one from
  * which steps were moved out waits less often: the low bound takes the one, the high bound the other.
@@ -65,9 +65,11 @@ function waitTimes({ alwaysNs, atEvenOddsNs }: LoopWait, factor: number): LoopWa
   return { alwaysNs: alwaysNs * factor, atEvenOddsNs: atEvenOddsNs * factor };
 }
 
-function withServers(queue: NetworkQueue, servers: number): NetworkQueue {
+/** A pool or admission has its capacity in each process of the service; a shared queue has one. */
+function withServers(queue: NetworkQueue, perProcess: number): NetworkQueue {
   const { servers: now, alonePerSecond } = queue;
   if (now === null) return { ...queue, alonePerSecond: null };
+  const servers = perProcess * processesOf(queue.model);
   return { ...queue, servers, alonePerSecond: over(alonePerSecond, now / servers) };
 }
 
@@ -90,6 +92,11 @@ function insideAfter(queue: NetworkQueue, target: NetworkQueue, factor: number):
     inside.set(other, Math.max(0, before - (1 - factor) * Math.min(before, ns)));
   }
   return inside;
+}
+
+/** Processes that have this queue each; 1 where they share it. */
+export function processesOf({ queue }: QueueModel): number {
+  return queue.scope === 'process' ? Math.max(1, queue.instances.length) : 1;
 }
 
 function over(rate: number | null, factor: number): number | null {

@@ -1,4 +1,5 @@
 import type { QueueModel } from '../aggregate/queue-model.ts';
+import { processesOf } from './changed-network.ts';
 import type { Facts, Inference } from './facts.ts';
 import { LEAST_MOVABLE, movableParts } from './movable.ts';
 import type { WhatIf } from './types.ts';
@@ -19,7 +20,9 @@ function usefulChanges(model: QueueModel | null): string[] {
   const changes: string[] = [];
   const settable = model.kind === 'pool' || model.kind === 'admission';
   if (settable && model.capacity !== null) {
-    changes.push(`${model.name} capacity ${Math.max(model.capacity + 1, Math.round(2 * model.capacity))}`);
+    // What is set is the capacity of one process.
+    const each = model.capacity / processesOf(model);
+    changes.push(`${model.name} capacity ${Math.max(Math.ceil(each + 1), Math.round(2 * each))}`);
   }
   const { share } = movableParts(model);
   if (share > LEAST_MOVABLE) changes.push(`${model.name} hold x${Math.max(0.05, 1 - share).toFixed(2)}`);

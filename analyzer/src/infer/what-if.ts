@@ -1,6 +1,6 @@
 import type { Frame, QueueModel } from '../aggregate/queue-model.ts';
 import { parseChange } from './change.ts';
-import { changeNetwork } from './changed-network.ts';
+import { changeNetwork, processesOf } from './changed-network.ts';
 import { perSecond } from './numbers.ts';
 import { type Bound, limitsOf, networkOf } from './service-network.ts';
 import type { WhatIf } from './types.ts';
@@ -35,15 +35,16 @@ export function predict(
   const change = parseChange(text);
   const changed = models.find((model) => model.name === change.resource);
   if (!changed) {
-    const known = models.map((model) => model.name).join(', ');
-    return unknown(text, `no queue is called ${change.resource}; known: ${known || 'none'}`);
+    const names = models.map((model) => model.name).join(', ');
+    return unknown(text, `no queue is called ${change.resource}; known: ${names || 'none'}`);
   }
   const after = (bound: Bound) =>
     limitsOf(changeNetwork(networkOf(models, frame, present, bound), changed, change, bound));
   const limits = after('best');
   const lowest = limits[0];
   if (!lowest) return unknown(text, 'no queue has a known saturation rate, so nothing bounds the new knee');
-  if (changed.saturatesAt === null) {
+  const known = present?.first === changed ? present.rate : changed.saturatesAt;
+  if (known === null) {
     return unknown(
       text,
       `the saturation rate of ${changed.name} is unknown, so the change has no known effect`,
@@ -61,12 +62,14 @@ export function predict(
   const runner = byRate.find((limit) => limit.queue !== lowest.cause);
   const rate = lowest.cause.alonePerSecond!;
   const { kind, name } = lowest.cause.model;
+  const processes = 'capacity' in change ? processesOf(changed) : 1;
+  const each = processes > 1 ? ` in each of ${processes} processes` : '';
   return {
     change: text,
     kneePerSecond: { low, high },
     next: { kind, resource: name, saturatesAtPerSecond: rate },
     text:
-      `${text}: knee at about ${perSecond(low)} to ${perSecond(high)}, then limited by ${name} ` +
+      `${text}${each}: knee at about ${perSecond(low)} to ${perSecond(high)}, then limited by ${name} ` +
       `(alone ${perSecond(rate)}${runner ? `; after it ${runner.queue.model.name} at ${perSecond(runner.queue.alonePerSecond!)}` : ''})`,
   };
 }

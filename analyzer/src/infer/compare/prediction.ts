@@ -1,4 +1,5 @@
 import type { Analysis } from '../analysis.ts';
+import { processesOf } from '../changed-network.ts';
 import { percent, perSecond } from '../numbers.ts';
 import type { WhatIf } from '../types.ts';
 import { predict } from '../what-if.ts';
@@ -87,7 +88,7 @@ function changeOf(
     Math.abs(b.capacity / a.capacity - 1) > CHANGED &&
     a.kind !== 'lock'
   ) {
-    return `${resource} capacity ${Math.round(b.capacity)}`;
+    return `${resource} capacity ${Math.max(1, Math.round(b.capacity / processesOf(a)))}`;
   }
   const hold = perVisit(a) > 0 ? perVisit(b) / perVisit(a) : 1;
   const visits = a.visits > 0 ? b.visits / a.visits : 1;
