@@ -80,6 +80,11 @@ export const errors = {
     new CliError('NO_ROUTE', `no request has the route '${route}'${instead(close, routes)}`),
   noQueue: (option: string, queue: string, queues: readonly string[], close: string | null) =>
     new CliError('NO_QUEUE', `${option}: no queue is called '${queue}'${instead(close, queues)}`),
+  noAttribute: (attribute: string, attributes: readonly string[], close: string | null) =>
+    new CliError(
+      'NO_ATTRIBUTE',
+      `--by: no span and no process has the attribute '${attribute}'${instead(close, attributes)}`,
+    ),
   noTrace: (id: string, close: readonly string[]) =>
     new CliError(
       'NO_TRACE',

@@ -61,7 +61,10 @@ test('an express and pg service without OpenTelemetry gets one flag', () => {
     'node --enable-source-maps --import @waitfall/instrumentation/register src/server.js',
   );
   assert.match(lines, /^npm install @waitfall\/instrumentation @opentelemetry\/api$/m);
-  assert.match(lines, /^WAITFALL_TRACE_FILE=traces\.jsonl node --enable-source-maps --import @waitfall/m);
+  assert.match(
+    lines,
+    /^OTEL_SERVICE_NAME=orders WAITFALL_TRACE_FILE=traces\.jsonl node --enable-source-maps --import @waitfall/m,
+  );
   assert.match(lines, /^import \{ admission \} from '@waitfall\/instrumentation';$/m);
 });
 

@@ -24,6 +24,8 @@ test('a mistyped queue, route, command or option is answered with the one that w
     [['report', file, '--what-if', 'cache capacity 3'], /no queue is called 'cache'; the input has /],
     [['report', file, '--route', '/singup'], /did you mean '\/signup'\?/],
     [['report', file, '--route', 'POST /signups'], /did you mean 'POST \/signup'\?/],
+    [['report', file, '--by', 'http.rout'], /did you mean 'http\.route'\? The input has /],
+    [['report', file, '--by', 'tenant'], /no span and no process has the attribute 'tenant'; the input has /],
     [['docter', file], /did you mean the command 'doctor'\?/],
     [['chekc'], /did you mean the command 'check'\?/],
     [['doctor', file, '--min-coverge', '80%'], /Did you mean --min-coverage\?/],

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { EXIT, errors } from '../errors.ts';
-import { planSetUp } from '../init/plan.ts';
+import { planSetUp, variablesOf } from '../init/plan.ts';
 import { type Project, readProject } from '../init/project.ts';
 import { textStyle } from '../options.ts';
 import { write } from '../output.ts';
@@ -30,14 +30,15 @@ export async function initCommand(folder: string, flags: InitFlags): Promise<num
 }
 
 /** Adds the script, keeping the file's indentation and everything else. @returns what was done. */
-function addScript({ folder, scripts }: Project, command: string | null): string {
+function addScript({ folder, name, scripts }: Project, command: string | null): string {
   if (command === null) throw errors.nothingToWrite();
   const path = join(folder, 'package.json');
   if (scripts[SCRIPT] !== undefined) return `${path} has a script ${SCRIPT} already; left as it is`;
   const text = readFileSync(path, 'utf8');
   const manifest = JSON.parse(text) as Record<string, unknown>;
   // cmd.exe cannot set a variable before a command; there it has to be set outside.
-  const prefix = process.platform === 'win32' ? '' : 'WAITFALL_TRACE_FILE=traces.jsonl ';
+  const variables = process.platform === 'win32' ? [] : variablesOf(name);
+  const prefix = variables.map(([variable, value]) => `${variable}=${value} `).join('');
   manifest['scripts'] = { ...scripts, [SCRIPT]: `${prefix}${command}` };
   const indent = /^\{\r?\n([ \t]+)/.exec(text)?.[1] ?? 2;
   try {

@@ -24,6 +24,7 @@ export async function reportCommand(inputs: readonly string[], flags: ReportFlag
     await write(requestLines(analysis, { route: flags.route, fromUnixNano, toUnixNano }), flags.output);
     return exitCode(analysis, flags);
   }
+  if (flags.by !== undefined) requireAttribute(analysis, flags.by);
   const report = buildReport(analysis, buildOptions(flags));
   await printReport(report, flags);
   return exitCode(analysis, flags);
@@ -52,4 +53,15 @@ export function requireRoute({ requests }: Analysis, wanted: string): void {
     const paths = requests.routes.map((route) => route.slice(route.indexOf(' ') + 1));
     throw errors.noRoute(wanted, requests.routes, suggestName(wanted, [...requests.routes, ...paths]));
   }
+}
+
+/** Refuses an attribute that neither a span nor a process has: "not set" everywhere would read like an answer. */
+function requireAttribute({ forest }: Analysis, wanted: string): void {
+  const { table, trees } = forest;
+  if (trees.length === 0) return;
+  const keys = new Set(table.resources.flatMap((resource) => [...resource.attributes.keys()]));
+  for (const key of table.attributeShapes.key) keys.add(table.strings.text(key));
+  if (keys.has(wanted)) return;
+  const names = [...keys].sort();
+  throw errors.noAttribute(wanted, names, suggestName(wanted, names));
 }

@@ -38,13 +38,10 @@ export function planSetUp(project: Project, platform: NodeJS.Platform = process.
   const script = telemetry.file === null ? startScript(project) : null;
   if (telemetry.file !== null) {
     steps.push({ title: `Add to the set-up in ${telemetry.file}`, lines: existingSetUp(project) });
-  } else if (script === null) {
-    const lines = [
-      withTraceFile(`node --import ${REGISTER} <file that starts the service>`, platform),
-    ].flat();
-    steps.push({ title: 'Start it with its spans in a file', lines });
   } else {
-    steps.push({ title: 'Start it with its spans in a file', lines: withTraceFile(script, platform) });
+    const command = script ?? `node --import ${REGISTER} <file that starts the service>`;
+    const lines = withVariables(command, project.name, platform);
+    steps.push({ title: 'Start it with its spans in a file', lines });
   }
   steps.push({
     title: 'Send it requests, then look',
@@ -69,13 +66,25 @@ function startScript({ start, telemetry }: Project): string | null {
   return `NODE_OPTIONS="${imports}--import ${REGISTER}" ${start.command}`;
 }
 
-/** @returns lines that set WAITFALL_TRACE_FILE and run a command, as the platform's shell takes them. */
-function withTraceFile(command: string, platform: NodeJS.Platform): string[] {
-  if (platform !== 'win32') return [`WAITFALL_TRACE_FILE=traces.jsonl ${command}`];
+/** @returns lines that name the service, send its spans to a file and run a command, as the platform's shell takes them. */
+function withVariables(command: string, service: string, platform: NodeJS.Platform): string[] {
+  const variables = variablesOf(service);
+  if (platform !== 'win32') {
+    return [[...variables.map(([name, value]) => `${name}=${value}`), command].join(' ')];
+  }
   const options = /^NODE_OPTIONS="([^"]*)" (.*)$/.exec(command);
   return [
-    "$env:WAITFALL_TRACE_FILE = 'traces.jsonl'",
+    ...variables.map(([name, value]) => `$env:${name} = '${value}'`),
     ...(options === null ? [command] : [`$env:NODE_OPTIONS = '${options[1]}'`, options[2]]),
+  ];
+}
+
+/** What a start needs beside its flags. A scope in the package's name is no part of a service's. */
+export function variablesOf(service: string): [string, string][] {
+  const name = service.replace(/^@[^/]+\//, '').replaceAll(/[^\w.-]/g, '-');
+  return [
+    ['OTEL_SERVICE_NAME', name],
+    ['WAITFALL_TRACE_FILE', 'traces.jsonl'],
   ];
 }
 

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { errors } from '../errors.ts';
 import { DISTRIBUTIONS, LIBRARIES, VENDOR_AGENTS } from './libraries.ts';
 
@@ -68,7 +68,7 @@ export function readProject(folder: string): Project {
   const has = (name: string) => Object.hasOwn(dependencies, name);
   return {
     folder,
-    name: manifest.name ?? '(no name)',
+    name: manifest.name ?? basename(folder),
     modules: manifest.type === 'module' || entryIsEsm ? 'ES modules' : 'CommonJS',
     typescript: has('typescript') || existsSync(join(folder, 'tsconfig.json')),
     packageManager: packageManagerOf(folder),
