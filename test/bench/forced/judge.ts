@@ -47,6 +47,12 @@ export function judge(
   };
 }
 
+/** A run that could not be made. */
+export function notJudged({ name, forced }: Configuration, error: Error): Judged {
+  const named = `failed: ${error.message}`;
+  return { name, forced, named, right: false, chain: '', goodput: '', confidence: '', directory: '' };
+}
+
 function secondsOf({ startUnixNano, endUnixNano }: LoadFile['steps'][number]): number {
   return Number(BigInt(endUnixNano) - BigInt(startUnixNano)) / 1e9;
 }

@@ -24,7 +24,7 @@ import { UNRECORDED } from '../../../sample-app/src/run/unrecorded.ts';
 import type { ServiceReady } from '../../../sample-app/src/service/main.ts';
 import { createTables } from '../../../sample-app/src/service/schema.ts';
 import { CONFIGURATIONS, type Configuration, type Surroundings } from './configurations.ts';
-import { type Judged, judge, tableOf } from './judge.ts';
+import { type Judged, judge, notJudged, tableOf } from './judge.ts';
 
 const SERVICE = new URL('../../../sample-app/src/service/main.ts', import.meta.url);
 const WARM_UP_REQUESTS = 30;
@@ -156,6 +156,22 @@ async function runOnce(
   return { report, directory };
 }
 
+/** A run that fails is wrong, and the others go on. */
+async function runAndJudge(
+  running: Running,
+  database: Database,
+  configuration: Configuration,
+  seconds: number,
+): Promise<Judged> {
+  try {
+    const { report, directory } = await runOnce(running, database, configuration, seconds);
+    const load = JSON.parse(await readFile(join(directory, 'load.json'), 'utf8'));
+    return judge(configuration, report, load, directory);
+  } catch (error) {
+    return notJudged(configuration, error as Error);
+  }
+}
+
 async function bench(running: Running): Promise<boolean> {
   if (flags.help) {
     process.stdout.write(HELP);
@@ -170,9 +186,7 @@ async function bench(running: Running): Promise<boolean> {
   const judged: Judged[] = [];
   for (const configuration of configurations) {
     for (let count = 0; count < repeat; count++) {
-      const { report, directory } = await runOnce(running, database, configuration, seconds);
-      const load = JSON.parse(await readFile(join(directory, 'load.json'), 'utf8'));
-      const one = judge(configuration, report, load, directory);
+      const one = await runAndJudge(running, database, configuration, seconds);
       judged.push(one);
       say(`${one.right ? 'right' : 'WRONG'}  ${one.name}: ${one.named}`);
     }
@@ -180,7 +194,7 @@ async function bench(running: Running): Promise<boolean> {
   say('');
   for (const line of tableOf(judged)) say(line);
   const wrong = judged.filter((one) => !one.right);
-  for (const { name, directory } of wrong) say(`wrong: ${name}; npx waitfall ${directory}`);
+  for (const { name, directory } of wrong) say(`wrong: ${name}${directory && `; npx waitfall ${directory}`}`);
   return wrong.length === 0;
 }
 
