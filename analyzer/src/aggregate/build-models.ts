@@ -68,7 +68,7 @@ function modelOf(own: Series, frame: Frame, baselines: Baselines): QueueModel {
   const { queue } = own;
   const hotKey = own.keys[0] ?? null;
   const lane: Lane = hotKey?.lane ?? own;
-  const capacity = capacityOf(queue, lane, hotKey !== null, timeline);
+  const capacity = capacityOf(queue, lane, hotKey !== null, timeline, own.instances);
   const requests = (w: number) => windows[w].requests * servedShare(own, w, windows[w].requests);
   const pauses = queue.kind === 'eventloop' ? own.pauseNs : null;
   const demand = demandOver(lane, pauses, pre, requests);

@@ -20,7 +20,13 @@ const OVERFULL_ROW = 1.4;
  * Servers of a queue: stated, else the most servers seen busy by somebody who had to queue. A row lock has one per
  * row; without keys a relation's lock counts as one queue only where its holds do not overlap.
  */
-export function capacityOf(queue: Queue, lane: Lane, keyed: boolean, timeline: Timeline): Capacity {
+export function capacityOf(
+  queue: Queue,
+  lane: Lane,
+  keyed: boolean,
+  timeline: Timeline,
+  instances: readonly Lane[] = [lane],
+): Capacity {
   if (queue.kind === 'eventloop') {
     const byInstance = queue.instances.map(() => 1);
     return { servers: byInstance.length, byInstance, from: 'stated', contradiction: null };
@@ -46,7 +52,7 @@ export function capacityOf(queue: Queue, lane: Lane, keyed: boolean, timeline: T
     return { servers: null, byInstance, from: 'unknown', contradiction };
   }
   const servers = byInstance.reduce<number>((sum, c) => sum + (c ?? 0), 0);
-  if (inferred) return { ...atLeastBusy(byInstance, servers, lane, timeline), contradiction };
+  if (inferred) return { ...atLeastBusy(byInstance, instances, timeline), from: 'inferred', contradiction };
   return { servers, byInstance, from: 'stated', contradiction };
 }
 
@@ -55,19 +61,15 @@ export function capacityOf(queue: Queue, lane: Lane, keyed: boolean, timeline: T
  * once, while their weighted time is that of all.
  */
 function atLeastBusy(
-  byInstance: readonly (number | null)[],
-  servers: number,
-  lane: Lane,
+  counted: readonly (number | null)[],
+  lanes: readonly Lane[],
   timeline: Timeline,
-): Pick<Capacity, 'servers' | 'byInstance' | 'from'> {
-  const most = meanBusy(lane, timeline);
-  if (most <= OVERFULL * servers) return { servers, byInstance, from: 'inferred' };
-  const scale = Math.round(most) / servers;
-  return {
-    servers: Math.round(most),
-    byInstance: byInstance.map((c) => (c === null ? null : c * scale)),
-    from: 'inferred',
-  };
+): Pick<Capacity, 'servers' | 'byInstance'> {
+  const byInstance = counted.map((servers, i) => {
+    const busy = lanes[i] && servers !== null ? meanBusy(lanes[i], timeline) : 0;
+    return servers !== null && busy > OVERFULL * servers ? Math.ceil(busy / OVERFULL) : servers;
+  });
+  return { servers: byInstance.reduce<number>((sum, c) => sum + (c ?? 0), 0), byInstance };
 }
 
 /** @returns servers busy on average in the window in which most were. */

@@ -16,19 +16,22 @@ const pool = (stated: (number | null)[], queuedInUse: number[], maxInUse = queue
     holdsRebuilt: false,
   }) as unknown as Queue;
 
-/** Windows of one second in which so many servers were busy on average. */
-function capacity(queue: Queue, busy: number[]) {
-  const lane = emptyLane(busy.length);
-  for (const [w, servers] of busy.entries()) lane.busyNs[w] = servers * 1e9;
-  const windows = busy.map((_, w) => ({ startNs: w * 1e9, endNs: (w + 1) * 1e9 }));
-  return capacityOf(queue, lane, false, { windows } as unknown as Timeline);
+/** Windows of one second in which so many servers of each instance were busy on average. */
+function capacity(queue: Queue, ...busy: number[][]) {
+  const lanes = busy.map((servers) => {
+    const lane = emptyLane(servers.length);
+    lane.busyNs.set(servers.map((n) => n * 1e9));
+    return lane;
+  });
+  const windows = busy[0].map((_, w) => ({ startNs: w * 1e9, endNs: (w + 1) * 1e9 }));
+  return capacityOf(queue, lanes[0], false, { windows } as unknown as Timeline, lanes);
 }
 
 test('an inferred capacity is never less than the servers that were busy on average', () => {
   const sampled = capacity(pool([null], [1]), [1.5, 3.8, 5.2]);
   assert.deepEqual([sampled.servers, sampled.byInstance, sampled.from], [5, [5], 'inferred']);
-  const two = capacity(pool([null, null], [1, 1]), [2, 7.7]);
-  assert.deepEqual([two.servers, two.byInstance], [8, [4, 4]]);
+  const two = capacity(pool([null, null], [1, 4]), [1, 2.7], [1, 3.9]);
+  assert.deepEqual([two.servers, two.byInstance], [7, [3, 4]]);
 });
 
 test('an inferred capacity that fits the busy time stays, also within the noise of the weights', () => {
