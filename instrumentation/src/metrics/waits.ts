@@ -1,12 +1,5 @@
 import type { Meter } from '@opentelemetry/api';
-import {
-  ATTR_RESOURCE,
-  ATTR_SEGMENT,
-  PREFIX_CONNECT,
-  PREFIX_HTTP_AGENT,
-  PREFIX_UNDICI_POOL,
-  WAIT_SEGMENTS,
-} from '../conventions.ts';
+import { ATTR_RESOURCE, ATTR_SEGMENT, PREFIX_CONNECT, WAIT_SEGMENTS } from '../conventions.ts';
 import type { SegmentRecord } from '../core/emit.ts';
 import { addTap } from '../core/taps.ts';
 
@@ -15,11 +8,11 @@ const BOUNDARIES = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0
 const WAITS: ReadonlySet<string> = new Set(WAIT_SEGMENTS);
 export const ATTR_POOL_NAME = 'db.client.connection.pool.name';
 
+const DATABASE_POOL = /^(?:pg|knex|tarn|sequelize|mysql2|postgres)-pool:(.+)$/;
+
 /** @returns the name of a database pool, or undefined where a resource is none. */
 export function databasePool(resource: string): string | undefined {
-  if (resource.startsWith(PREFIX_HTTP_AGENT) || resource.startsWith(PREFIX_UNDICI_POOL)) return undefined;
-  const match = /^(?:[\w.]+-pool|tarn|knex|postgres|mysql2|ioredis):(.+)$/.exec(resource);
-  return match?.[1];
+  return DATABASE_POOL.exec(resource)?.[1];
 }
 
 /**
