@@ -99,12 +99,12 @@ test('a distribution is loaded before ours; a vendor agent, a bundler and anothe
   assert.match(auto.plan.notes.join('\n'), /esbuild builds it: .* keep pg and express external/);
   assert.match(auto.lines, /fastifyAdmission/);
   const vendor = read(
-    { dependencies: { 'dd-trace': '5', axios: '1' }, scripts: { start: 'nest start' } },
+    { dependencies: { 'dd-trace': '5', redis: '1' }, scripts: { start: 'nest start' } },
     { 'yarn.lock': '' },
   );
   assert.equal(vendor.plan.script, 'NODE_OPTIONS="--import @waitfall/instrumentation/register" nest start');
   assert.match(vendor.plan.notes.join('\n'), /dd-trace patches the same libraries/);
-  assert.match(vendor.plan.notes.join('\n'), /yarn add @opentelemetry\/instrumentation-http/);
+  assert.match(vendor.plan.notes.join('\n'), /yarn add @opentelemetry\/instrumentation-redis/);
   assert.match(vendor.lines, /^yarn add @waitfall/m);
 });
 

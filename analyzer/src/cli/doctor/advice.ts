@@ -33,8 +33,6 @@ const ORPHAN_SHARE = 0.05;
 const isNode = ({ resource: { attributes } }: ServiceFacts) =>
   ['nodejs', ''].includes(textOf(attributes, 'telemetry.sdk.language')) &&
   ['nodejs', ''].includes(textOf(attributes, 'process.runtime.name'));
-const isStandalone = ({ resource: { attributes } }: ServiceFacts) =>
-  textOf(attributes, 'telemetry.sdk.name') === 'waitfall';
 const hasScope = ({ scopes }: ServiceFacts, word: string) =>
   [...scopes.values()].some(({ name }) => name.includes(word));
 
@@ -139,19 +137,6 @@ const noHolds: Rule = (facts) =>
       }
     : null;
 
-const noOutgoing: Rule = (facts) =>
-  isStandalone(facts) &&
-  !hasScope(facts, 'instrumentation-http') &&
-  !hasScope(facts, 'instrumentation-undici') &&
-  unexplained(facts)
-    ? {
-        id: 'no-outgoing',
-        level: 'more',
-        text: 'Calls to other services are not recorded.',
-        how: 'npm install @opentelemetry/instrumentation-undici (fetch) or @opentelemetry/instrumentation-http',
-      }
-    : null;
-
 const sampledWithoutWeight: Rule = ({ trees }, { requests }) =>
   trees > 0 && requests.chosenWithoutWeight > 0
     ? {
@@ -202,7 +187,6 @@ const RULES: readonly Rule[] = [
   orphans,
   sampledWithoutWeight,
   noWaitfall,
-  noOutgoing,
   likeAWait,
   unexplainedTime,
   noHolds,

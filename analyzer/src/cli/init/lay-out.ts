@@ -37,7 +37,7 @@ function foundRows(project: Project): string[][] {
   ];
 }
 
-const BY = { register: '', code: '; ', official: '; needs ', nobody: '' } as const;
+const BY = { register: '', code: ': ', official: '; needs ' } as const;
 
 function libraryRow({ name, version }: Project['libraries'][number]): string[] {
   const { seen, by, how } = LIBRARIES[name];
