@@ -269,6 +269,20 @@ test('the sampler asks nothing while no statement is older than the gate', async
   });
 });
 
+test('a connection of its own that is lost is replaced, and nobody notices', async () => {
+  await withClient(async (client) => {
+    const killed = await others`
+      SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'waitfall-lock-sampler'`;
+    assert.equal(killed.length, 1);
+    const polls = lockSamplerReport()?.databases[0].polls ?? 0;
+    const deadlineMs = performance.now() + 10_000;
+    while ((lockSamplerReport()?.databases[0].polls ?? 0) < polls + 3) {
+      assert.ok(performance.now() < deadlineMs, 'it never asked again');
+      await request(() => client.query('SELECT pg_sleep(0.1)'));
+    }
+  });
+});
+
 test('its own statements are in no trace, and it leaves no listener on the clients of the service', async () => {
   await withClient(async (client) => {
     const listeners = client.eventNames().length;

@@ -31,6 +31,8 @@ const MAX_INTERVAL_MS = 1_000;
 /** A look may cost the server a tenth of a core: the pause after it is ten times as long. */
 const PAUSE_PER_COST = 10;
 const MAX_PAUSE_MS = 500;
+/** Without a connection, or behind a leader, there is nothing to ask for a while. */
+const NOT_READY_PAUSE_MS = 250;
 /** The leader looks at others this often while nobody is known to wait. */
 const LEADER_IDLE_MS = 500;
 const MAX_PIDS = 200;
@@ -184,15 +186,19 @@ export class DatabaseSampler {
 
   async #poll(): Promise<void> {
     this.#polling = true;
+    let pauseMs = NOT_READY_PAUSE_MS;
     try {
-      if (await this.#connection.ready()) await this.#ask();
+      if (await this.#connection.ready()) {
+        await this.#ask();
+        pauseMs = Math.min(MAX_PAUSE_MS, this.#pollMs * PAUSE_PER_COST);
+      }
     } catch {
-      // The connection tells about itself; the next look opens another one.
+      // The connection tells about itself; a later look opens another one.
     } finally {
       this.#polling = false;
       const atMs = now();
       this.#polledMs = atMs;
-      this.#notBeforeMs = atMs + Math.min(MAX_PAUSE_MS, this.#pollMs * PAUSE_PER_COST);
+      this.#notBeforeMs = atMs + pauseMs;
       if (!this.#closed && !this.#connection.isOff) {
         const dueMs = this.#nextDueMs();
         if (dueMs < Number.POSITIVE_INFINITY) this.#arm(dueMs);
