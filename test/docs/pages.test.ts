@@ -22,6 +22,18 @@ test('every link leads to a file, and to a heading in it', () => {
   assert.deepEqual(broken, []);
 });
 
+test('the Chinese README says the same: as many headings, the same links, the same commands', () => {
+  const [english, chinese] = ['README.md', 'README.zh-CN.md'].map((page) => ({
+    headings: [...readPage(page).matchAll(/^(#+) /gm)].map(([, level]) => level),
+    links: linksOf(page)
+      .map(({ target }) => target)
+      .filter((target) => !target.startsWith('README'))
+      .sort(),
+    commands: blocksOf(page).map(({ text }) => text.replaceAll(/ +#.*$/gm, '')),
+  }));
+  assert.deepEqual(chinese, english);
+});
+
 test('every page under docs is linked from its index, and every picture is used', () => {
   const index = readPage('docs/README.md');
   const pages = PAGES.filter((page) => /^docs\/[^/]+\.md$/.test(page) && page !== 'docs/README.md');
