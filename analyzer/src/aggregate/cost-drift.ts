@@ -67,9 +67,7 @@ function commonLine(
   calls: CallList,
   costNs: Float64Array,
 ): { slope: number; error: number; spanNs: number } | null {
-  const xs: number[] = [];
-  const ys: number[] = [];
-  const weights: number[] = [];
+  const means: { group: readonly number[]; mx: number; my: number }[] = [];
   let first = Number.POSITIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;
   for (const group of groups) {
@@ -83,24 +81,27 @@ function commonLine(
       first = Math.min(first, calls.startNs[i]);
       last = Math.max(last, calls.startNs[i]);
     }
-    mx /= weight;
-    my /= weight;
-    if (my <= 0) continue;
-    for (const i of group) {
-      xs.push(calls.startNs[i] - mx);
-      ys.push(calls.durationNs[i] / costNs[i] / my - 1);
-      weights.push(costNs[i]);
-    }
+    if (my / weight > 0) means.push({ group, mx: mx / weight, my: my / weight });
   }
+  let n = 0;
   let sxx = 0;
   let sxy = 0;
-  for (let k = 0; k < xs.length; k++) {
-    sxx += weights[k] * xs[k] * xs[k];
-    sxy += weights[k] * xs[k] * ys[k];
+  for (const { group, mx, my } of means) {
+    n += group.length;
+    for (const i of group) {
+      const x = calls.startNs[i] - mx;
+      sxx += costNs[i] * x * x;
+      sxy += costNs[i] * x * (calls.durationNs[i] / costNs[i] / my - 1);
+    }
   }
-  if (xs.length < 3 * ENOUGH_CALLS || sxx === 0) return null;
+  if (n < 3 * ENOUGH_CALLS || sxx === 0) return null;
   const slope = sxy / sxx;
   let residual = 0;
-  for (let k = 0; k < xs.length; k++) residual += (weights[k] * xs[k] * (ys[k] - slope * xs[k])) ** 2;
+  for (const { group, mx, my } of means) {
+    for (const i of group) {
+      const x = calls.startNs[i] - mx;
+      residual += (costNs[i] * x * (calls.durationNs[i] / costNs[i] / my - 1 - slope * x)) ** 2;
+    }
+  }
   return { slope, error: Math.sqrt(residual) / sxx, spanNs: last - first };
 }

@@ -54,6 +54,7 @@ export function addHoldContents(
     pieces.forget();
     for (const hold of holds) contents.add(hold, pieces.under(hold.host));
   }
+  pieces.giveBack();
 }
 
 /** @returns the holds of each request i: members[offset[i]] .. members[offset[i + 1]]. */
@@ -98,6 +99,11 @@ class LabelledPieces {
     this.#classes = classes;
     this.#queues = new SpanQueues(index, forest.table, classes);
     this.#overlays = overlays;
+  }
+
+  /** No request comes any more. */
+  giveBack(): void {
+    this.#children.giveBack();
   }
 
   /** Another request comes. */

@@ -32,19 +32,6 @@ export function addClipped(
   }
 }
 
-/** @returns the union of intervals, merged and in order. */
-export function union(intervals: readonly Span[]): Span[] {
-  const sorted = [...intervals].sort((a, b) => a.startNs - b.startNs);
-  const merged: { startNs: number; endNs: number }[] = [];
-  for (const { startNs, endNs } of sorted) {
-    if (endNs <= startNs) continue;
-    const last = merged.at(-1);
-    if (last && startNs <= last.endNs) last.endNs = Math.max(last.endNs, endNs);
-    else merged.push({ startNs, endNs });
-  }
-  return merged;
-}
-
 function firstEndingAfter(windows: readonly Span[], timeNs: number): number {
   let low = 0;
   let high = windows.length;

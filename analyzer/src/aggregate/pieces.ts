@@ -1,4 +1,5 @@
 import { grown } from '../model/growing.ts';
+import { borrowInt32, giveBack } from '../model/scratch.ts';
 import type { Piece } from '../partition/types.ts';
 import { compareIds } from '../tree/shared-pair.ts';
 import { sortSlice } from '../tree/sort-slice.ts';
@@ -32,15 +33,17 @@ export class Children {
       parent[row] >= 0 &&
       (state[row] === STATE.inTree ||
         (state[row] === STATE.detached && state[parent[row]] === STATE.detached));
-    const offset = new Int32Array(rows + 1);
+    const offset = borrowInt32(rows + 1);
     for (let row = 0; row < rows; row++) if (hangs(row)) offset[parent[row] + 1]++;
     for (let row = 0; row < rows; row++) offset[row + 1] += offset[row];
-    this.#rows = new Int32Array(offset[rows]);
-    const at = offset.slice(0, rows);
+    this.#rows = borrowInt32(offset[rows]);
+    const at = borrowInt32(rows);
+    at.set(offset.subarray(0, rows));
     for (const row of order) if (parent[row] >= 0) this.#rows[at[parent[row]]++] = row;
     for (let row = 0; row < rows; row++) {
       if (state[row] === STATE.detached && hangs(row)) this.#rows[at[parent[row]]++] = row;
     }
+    giveBack(at);
     this.#forest = forest;
     this.#offset = offset;
     const { start, end } = forest;
@@ -52,6 +55,11 @@ export class Children {
         compareIds(table, a, b)
       );
     };
+  }
+
+  /** Ends the use of the lists. */
+  giveBack(): void {
+    giveBack(this.#offset, this.#rows);
   }
 
   /**

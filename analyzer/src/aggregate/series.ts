@@ -1,7 +1,8 @@
 import { OUTCOMES } from '@waitfall/instrumentation/conventions';
 import { ACQUIRED, type Activity, type Hold, type Queue, type Wait } from './activity.ts';
-import { addClipped, union, windowAt } from './intervals.ts';
+import { addClipped, windowAt } from './intervals.ts';
 import type { Requests } from './requests-types.ts';
+import { unionOf } from './slice-list.ts';
 import type { Timeline } from './windows.ts';
 
 /**
@@ -131,8 +132,10 @@ export function sumSeries(activity: Activity, requests: Requests, timeline: Time
       contents: new Map(),
     };
   });
-  for (const wait of activity.waits) addWait(series[wait.queue], wait, requests, timeline);
-  for (const hold of activity.holds) {
+  const { waits, holds } = activity;
+  for (let i = 0; i < waits.length; i++) addWait(series[waits.queue[i]], waits.at(i), requests, timeline);
+  for (let i = 0; i < holds.length; i++) {
+    const hold = holds.at(i);
     const own = series[hold.queue];
     const weight = requests.weight[hold.request];
     for (const lane of lanesOf(own, hold)) addHold(lane, hold, weight, requests, timeline);
@@ -202,7 +205,8 @@ export function addHold(
  */
 function addEventLoop(activity: Activity, series: Series[], requests: Requests, timeline: Timeline): void {
   const { windows, sampling } = timeline;
-  for (const slice of activity.work) {
+  for (let i = 0; i < activity.work.length; i++) {
+    const slice = activity.work.at(i);
     const own = series[slice.queue];
     const weight = requests.weight[slice.request];
     const ns = slice.endNs - slice.startNs;
@@ -220,10 +224,11 @@ function addEventLoop(activity: Activity, series: Series[], requests: Requests, 
   for (const own of series) {
     if (own.queue.kind !== 'eventloop') continue;
     for (const [instance, lane] of own.instances.entries()) {
-      const mine = (slice: { queue: number; instance: number }) =>
-        slice.queue === own.queue.index && slice.instance === instance;
-      const pauses = union(activity.pauses.filter(mine));
-      const busy = sampling.kind === 'none' ? union([...activity.work.filter(mine), ...pauses]) : pauses;
+      const pauses = unionOf([activity.pauses], own.queue.index, instance);
+      const busy =
+        sampling.kind === 'none'
+          ? unionOf([activity.work, activity.pauses], own.queue.index, instance)
+          : pauses;
       for (const { startNs, endNs } of busy) {
         addClipped(windows, startNs, endNs, 1, lane.busyNs);
         addClipped(windows, startNs, endNs, 1, own.busyNs);
@@ -240,8 +245,10 @@ function hottestKeys(
 ): Map<number, { names: string[]; share: number }> {
   const heldNs = new Map<number, Map<string, number>>();
   const counts = new Map<number, { all: number; keyed: number }>();
-  for (const hold of activity.holds) {
-    if (activity.queues[hold.queue].kind !== 'lock') continue;
+  const { holds } = activity;
+  for (let i = 0; i < holds.length; i++) {
+    if (activity.queues[holds.queue[i]].kind !== 'lock') continue;
+    const hold = holds.at(i);
     const count = counts.get(hold.queue) ?? { all: 0, keyed: 0 };
     counts.set(hold.queue, count);
     count.all++;

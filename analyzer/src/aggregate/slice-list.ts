@@ -1,4 +1,6 @@
+import { sortByKey } from '../model/ordering.ts';
 import type { Slice } from './activity.ts';
+import type { Span } from './intervals.ts';
 import { FIRST, grownFloat64, grownInt32, RecordList } from './record-list.ts';
 
 /** All slices of work, or all pauses, of the requests. */
@@ -35,4 +37,30 @@ export class SliceList extends RecordList<Slice> {
     this.startNs = grownFloat64(this.startNs, capacity);
     this.endNs = grownFloat64(this.endNs, capacity);
   }
+}
+
+/** @returns the union of the slices of one process in some lists, merged and in order. */
+export function unionOf(lists: readonly SliceList[], queue: number, instance: number): Span[] {
+  const total = lists.reduce((sum, list) => sum + list.length, 0);
+  const startNs = new Float64Array(total);
+  const endNs = new Float64Array(total);
+  let n = 0;
+  for (const list of lists) {
+    for (let i = 0; i < list.length; i++) {
+      if (list.queue[i] !== queue || list.instance[i] !== instance || list.endNs[i] <= list.startNs[i])
+        continue;
+      startNs[n] = list.startNs[i];
+      endNs[n++] = list.endNs[i];
+    }
+  }
+  const order = Int32Array.from({ length: n }, (_, i) => i);
+  sortByKey(order, startNs);
+  const merged: { startNs: number; endNs: number }[] = [];
+  for (let k = 0; k < n; k++) {
+    const i = order[k];
+    const last = merged.at(-1);
+    if (last && startNs[i] <= last.endNs) last.endNs = Math.max(last.endNs, endNs[i]);
+    else merged.push({ startNs: startNs[i], endNs: endNs[i] });
+  }
+  return merged;
 }

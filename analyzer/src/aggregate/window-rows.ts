@@ -64,14 +64,16 @@ export function windowRows(
 /** Admission slots taken, by window; null where no admission queue is known. */
 function admissions(activity: Activity, requests: Requests, timeline: Timeline): Float64Array | null {
   const known = new Set(activity.queues.filter((q) => q.kind === 'admission').map((q) => q.index));
-  const taken = activity.holds.filter((hold) => known.has(hold.queue));
-  if (taken.length === 0) return null;
+  const { holds } = activity;
   const sums = new Float64Array(timeline.windows.length);
-  for (const hold of taken) {
-    const w = windowAt(timeline.windows, hold.startNs);
-    if (w >= 0) sums[w] += requests.weight[hold.request];
+  let isKnown = false;
+  for (let i = 0; i < holds.length; i++) {
+    if (!known.has(holds.queue[i])) continue;
+    isKnown = true;
+    const w = windowAt(timeline.windows, holds.startNs[i]);
+    if (w >= 0) sums[w] += requests.weight[holds.request[i]];
   }
-  return sums;
+  return isKnown ? sums : null;
 }
 
 /**

@@ -19,7 +19,9 @@ import { layOutWindows } from '../aggregate/windows.ts';
 import { classify } from '../classify/classify.ts';
 import type { Rules } from '../classify/rules.ts';
 import type { Classes } from '../classify/types.ts';
+import { collectGarbage } from '../model/garbage.ts';
 import type { Input } from '../model/input.ts';
+import { forgetScratch } from '../model/scratch.ts';
 import { partition } from '../partition/partition.ts';
 import type { Partition } from '../partition/types.ts';
 import { DEFAULT_REPAIR, repairTrees } from '../tree/repair.ts';
@@ -84,7 +86,9 @@ export function analyze(input: Input, options: AnalyzeOptions = {}): Analysis {
     toleranceNs: options.toleranceNs ?? DEFAULT_REPAIR.toleranceNs,
     keepClocks: options.keepClocks ?? DEFAULT_REPAIR.keepClocks,
   });
+  collectGarbage(input.table.length);
   const parted = partition(forest);
+  collectGarbage(input.table.length);
   const classes = classify(input.table, forest, options.rules);
   const requests = collectRequests(forest, classes, options);
   const parts = partsOf(forest, classes, parted);
@@ -93,12 +97,16 @@ export function analyze(input: Input, options: AnalyzeOptions = {}): Analysis {
   const plan = given.plan && clipPlan(given.plan, options.fromUnixNano, options.toUnixNano);
   const timeline = layOutWindows(requests, plan && plan.steps.length > 0 ? plan : null);
   const { activity, index } = collectActivity(forest, parted, classes, requests);
+  collectGarbage(input.table.length);
   const lows = lowWindows(timeline);
   const rebuilt = rebuild(forest, classes, requests, activity, index, timeline, lows);
   const series = sumSeries(activity, requests, timeline);
   measureLoops(series, forest, requests, input.metrics, timeline);
   const baselines = measureOpaque(activity, series, requests, timeline, lows);
+  collectGarbage(input.table.length);
   addHoldContents(forest, classes, requests, activity, index, series, baselines, rebuilt.overlays);
+  forgetScratch();
+  collectGarbage(input.table.length);
   const { models, frame } = buildModels(series, timeline, baselines);
   const windows = windowRows(requests, parts, timeline, activity);
   const objective = options.objective ?? objectiveOfPlan(timeline.plan?.objective ?? null);

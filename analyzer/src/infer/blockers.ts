@@ -1,7 +1,9 @@
 import { ATTR_BLOCKER_STATEMENT, ATTR_LINK, LINK_BLOCKED_BY } from '@waitfall/instrumentation/conventions';
 import type { Hold, Wait } from '../aggregate/activity.ts';
+import type { HoldList } from '../aggregate/hold-list.ts';
 import type { QueueModel } from '../aggregate/queue-model.ts';
 import { WAITED_NS } from '../aggregate/series.ts';
+import { sortByKey } from '../model/ordering.ts';
 import { attribute, spanIdText } from '../model/span-table.ts';
 import type { Facts } from './facts.ts';
 import { duration, percent } from './numbers.ts';
@@ -21,13 +23,15 @@ const LISTED = 3;
 /** Finds who held a queue while somebody waited: a `blocked_by` link, else the hold whose end let the waiter in. */
 export class Blockers {
   readonly #facts: Facts;
-  readonly #byEnd: Hold[];
+  readonly #holds: HoldList;
+  /** Holds of the queue, the earliest to end first. */
+  readonly #byEnd: Int32Array;
 
   constructor(facts: Facts, model: QueueModel) {
     this.#facts = facts;
-    this.#byEnd = facts.activity.holds
-      .filter((hold) => hold.queue === model.queue.index)
-      .sort((a, b) => a.endNs - b.endNs);
+    this.#holds = facts.activity.holds;
+    this.#byEnd = indexesOf(this.#holds, model.queue.index);
+    sortByKey(this.#byEnd, this.#holds.endNs);
   }
 
   of(wait: Wait): SpanRef | null {
@@ -39,17 +43,18 @@ export class Blockers {
   }
 
   #holderBefore(wait: Wait): Hold | null {
+    const { startNs, endNs, request, instance } = this.#holds;
     let low = 0;
     let high = this.#byEnd.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.#byEnd[middle].endNs <= wait.endNs + HAND_OVER_NS) low = middle + 1;
+      if (endNs[this.#byEnd[middle]] <= wait.endNs + HAND_OVER_NS) low = middle + 1;
       else high = middle;
     }
-    for (let i = low - 1; i >= 0 && this.#byEnd[i].endNs > wait.startNs; i--) {
+    for (let i = low - 1; i >= 0 && endNs[this.#byEnd[i]] > wait.startNs; i--) {
       const hold = this.#byEnd[i];
-      if (hold.request !== wait.request && hold.instance === wait.instance && hold.startNs < wait.endNs)
-        return hold;
+      if (request[hold] !== wait.request && instance[hold] === wait.instance && startNs[hold] < wait.endNs)
+        return this.#holds.at(hold);
     }
     return null;
   }
@@ -63,10 +68,22 @@ export function longestWaits(
   most: number,
 ): Wait[] {
   const chosen = new Set(windows);
-  return facts.activity.waits
-    .filter((wait) => wait.queue === model.queue.index && chosen.has(facts.requests.window[wait.request]))
-    .sort((a, b) => b.endNs - b.startNs - (a.endNs - a.startNs))
-    .slice(0, most);
+  const { waits } = facts.activity;
+  const own = indexesOf(waits, model.queue.index).filter((i) =>
+    chosen.has(facts.requests.window[waits.request[i]]),
+  );
+  const shortness = new Float64Array(waits.length);
+  for (let k = 0; k < own.length; k++) shortness[own[k]] = waits.startNs[own[k]] - waits.endNs[own[k]];
+  sortByKey(own, shortness);
+  return Array.from(own.subarray(0, most), (i) => waits.at(i));
+}
+
+/** @returns the indexes of the records of one queue. */
+function indexesOf({ queue, length }: { queue: Int32Array; length: number }, wanted: number): Int32Array {
+  let n = 0;
+  const own = new Int32Array(length);
+  for (let i = 0; i < length; i++) if (queue[i] === wanted) own[n++] = i;
+  return own.slice(0, n);
 }
 
 export function refOf(facts: Facts, row: number): SpanRef {

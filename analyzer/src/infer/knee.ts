@@ -125,8 +125,8 @@ function bySlot(
     if (visits <= 0) continue;
     const done = new Float64Array(SLOTS);
     const ends = model.kind === 'eventloop' ? activity.work : activity.holds;
-    for (const { queue, endNs } of ends) {
-      const slot = queue === model.queue.index ? slotOf(endNs) : -1;
+    for (let i = 0; i < ends.length; i++) {
+      const slot = ends.queue[i] === model.queue.index ? slotOf(ends.endNs[i]) : -1;
       if (slot >= 0 && slot < SLOTS) done[slot]++;
     }
     for (let s = 0; s < SLOTS; s++) least[s] = Math.min(least[s], done[s] / (length / 1e9) / visits);

@@ -1,3 +1,4 @@
+import { giveBack } from '../model/scratch.ts';
 import { compareIds } from '../tree/shared-pair.ts';
 import { sortSlice } from '../tree/sort-slice.ts';
 import type { Forest } from '../tree/types.ts';
@@ -23,6 +24,7 @@ export function partition(forest: Forest): Partition {
   for (let i = 0; i < forest.trees.length; i++) parallel[i] = parallelTime(forest, siblings, forest.trees[i]);
   const owned = new Float64Array(forest.table.length);
   gatesOf(forest, siblings, owned);
+  giveBack(siblings.clipStart, siblings.clipEnd, siblings.offset, siblings.rows);
   let gates: Gates | undefined;
   return { owned, parallel, gates: () => (gates ??= gatesOf(forest, gatingChildren(forest), null)) };
 }

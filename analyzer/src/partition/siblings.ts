@@ -1,3 +1,4 @@
+import { borrowFloat64, borrowInt32, giveBack } from '../model/scratch.ts';
 import type { Forest } from '../tree/types.ts';
 
 /** Every tree's spans clipped to their parents, and who can gate whom. Positions as in {@link Forest}. */
@@ -14,13 +15,13 @@ export interface Siblings {
 
 /**
  * Clips top-down, each child to its parent's *clipped* interval, and lists as gating the children of which something
- * is left.
+ * is left. All columns are borrowed.
  */
 export function gatingChildren(forest: Forest): Siblings {
   const { order, parent, start, end, table } = forest;
-  const clipStart = new Float64Array(table.length);
-  const clipEnd = new Float64Array(table.length);
-  const offset = new Int32Array(table.length + 1);
+  const clipStart = borrowFloat64(table.length);
+  const clipEnd = borrowFloat64(table.length);
+  const offset = borrowInt32(table.length + 1);
   for (let at = 0; at < order.length; at++) {
     const row = order[at];
     const above = parent[row];
@@ -33,11 +34,13 @@ export function gatingChildren(forest: Forest): Siblings {
     if (clipEnd[row] > clipStart[row]) offset[above + 1]++;
   }
   for (let row = 0; row < table.length; row++) offset[row + 1] += offset[row];
-  const rows = new Int32Array(offset[table.length]);
-  const next = offset.slice(0, table.length);
+  const rows = borrowInt32(offset[table.length]);
+  const next = borrowInt32(table.length);
+  next.set(offset.subarray(0, table.length));
   for (let at = 0; at < order.length; at++) {
     const row = order[at];
     if (parent[row] >= 0 && clipEnd[row] > clipStart[row]) rows[next[parent[row]]++] = row;
   }
+  giveBack(next);
   return { clipStart, clipEnd, offset, rows };
 }

@@ -1,3 +1,4 @@
+import { borrowInt32, giveBack } from '../model/scratch.ts';
 import { KIND } from '../model/span.ts';
 import type { SpanTable } from '../model/span-table.ts';
 import { compareCopyTexts, copyText, sameCopy } from './copy-text.ts';
@@ -24,7 +25,7 @@ export function dropCopies(work: Work): { duplicates: number; conflicts: number 
   /** Client half to server half, by the first row of their id. */
   const pairs = new Map<number, { client: number; server: number }>();
   /** By the first row of an id: the row kept. */
-  const kept = new Int32Array(table.length).fill(-1);
+  const kept = borrowInt32(table.length).fill(-1);
   let duplicates = 0;
   let conflicts = 0;
   for (let row = 0; row < table.length; row++) {
@@ -58,6 +59,8 @@ export function dropCopies(work: Work): { duplicates: number; conflicts: number 
     const pair = pairs.get(first);
     parent[row] = pair === undefined ? kept[first] : halfOf(table, row, pair);
   }
+  giveBack(kept);
+  index.giveBack();
   return { duplicates, conflicts };
 }
 

@@ -1,3 +1,4 @@
+import { giveBack } from '../model/scratch.ts';
 import { parentIdText, type SpanTable } from '../model/span-table.ts';
 import { compareStarts } from './epoch.ts';
 import { compareIds } from './shared-pair.ts';
@@ -48,6 +49,7 @@ export function plantTrees(work: Work, start: Float64Array): Planted {
       missingParent: missingParent(work, root),
     });
   }
+  giveBack(children.offset, children.rows);
   return { trees, order: order.subarray(0, filled), treeOf };
 }
 

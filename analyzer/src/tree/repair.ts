@@ -1,3 +1,4 @@
+import { giveBack } from '../model/scratch.ts';
 import type { SpanTable } from '../model/span-table.ts';
 import { quarantineBroken } from './broken-times.ts';
 import { correctClocks } from './clock-skew.ts';
@@ -34,6 +35,8 @@ export function repairTrees(table: SpanTable, options: RepairOptions = DEFAULT_R
   placeHolds(holds, timeline, end);
   const planted = plantTrees(work, timeline.start);
   passOnTree(work, order, planted.treeOf);
+  giveBack(order);
+  timeline.giveBack();
   for (const { row, owner } of holds) planted.treeOf[row] = owner < 0 ? -1 : planted.treeOf[owner];
   return {
     table,

@@ -1,3 +1,4 @@
+import { borrowInt32, giveBack } from '../model/scratch.ts';
 import { FLAG, type SpanTable } from '../model/span-table.ts';
 import { compareStarts } from './epoch.ts';
 import { compareIds } from './shared-pair.ts';
@@ -20,7 +21,7 @@ export function findRoots(work: Work): number {
 function cutCycles(work: Work): number {
   const { table, state, parent, rootKind } = work;
   /** The walk in which a row was first met; 0: not yet. */
-  const walkOf = new Int32Array(table.length);
+  const walkOf = borrowInt32(table.length);
   let walk = 0;
   let cycles = 0;
   for (let from = 0; from < table.length; from++) {
@@ -37,6 +38,7 @@ function cutCycles(work: Work): number {
     rootKind[root] = ROOT.cycle;
     cycles++;
   }
+  giveBack(walkOf);
   return cycles;
 }
 

@@ -1,3 +1,4 @@
+import { borrowInt32, giveBack } from '../model/scratch.ts';
 import { FLAG, type SpanTable } from '../model/span-table.ts';
 
 /**
@@ -17,8 +18,8 @@ export class SpanIndex {
   constructor(table: SpanTable) {
     this.#table = table;
     this.#region = regions(table);
-    this.#slots = new Int32Array(this.#region[table.traceIds.length]).fill(-1);
-    this.#next = new Int32Array(table.length);
+    this.#slots = borrowInt32(this.#region[table.traceIds.length]).fill(-1);
+    this.#next = borrowInt32(table.length);
     this.#isRepeat = new Uint8Array(table.length);
     // Backwards, prepending: each chain then stands in input order.
     for (let row = table.length - 1; row >= 0; row--) {
@@ -28,6 +29,11 @@ export class SpanIndex {
       if (later >= 0) this.#isRepeat[later] = 1;
       this.#slots[slot] = row;
     }
+  }
+
+  /** Ends the use of the index. */
+  giveBack(): void {
+    giveBack(this.#slots, this.#next);
   }
 
   /** @returns whether an earlier row carries the same id. */

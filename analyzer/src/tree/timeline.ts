@@ -1,3 +1,4 @@
+import { borrowInt32, giveBack } from '../model/scratch.ts';
 import { type SpanTable, startUnixNano } from '../model/span-table.ts';
 import { difference, durationNs, MAX_NS } from './epoch.ts';
 
@@ -23,7 +24,7 @@ export class Timeline {
     this.#table = table;
     this.start = new Float64Array(table.length);
     this.end = new Float64Array(table.length);
-    this.#anchor = new Int32Array(table.length).fill(-1);
+    this.#anchor = borrowInt32(table.length).fill(-1);
   }
 
   /** Places the root of a tree: its start is position 0. */
@@ -74,6 +75,11 @@ export class Timeline {
     const end = this.#exactEnd(row);
     if (start >= otherEnd) return end - start;
     return end > otherEnd ? end - otherEnd : 0n;
+  }
+
+  /** Nothing is placed any more, and nothing far compared. */
+  giveBack(): void {
+    giveBack(this.#anchor);
   }
 
   #anchorAt(row: number, start: number): void {

@@ -1,3 +1,4 @@
+import { borrowInt32, giveBack } from '../model/scratch.ts';
 import type { SpanTable } from '../model/span-table.ts';
 import { type RootKind, STATE } from './types.ts';
 
@@ -39,27 +40,29 @@ export interface Children {
   readonly rows: Int32Array;
 }
 
-/** @returns the children lists of the rows in one state (others have none and are nobody's child). */
+/** @returns the children lists of the rows in one state (others have none and are nobody's child), borrowed. */
 export function childrenOf(work: Work, state: number = STATE.inTree): Children {
   const n = work.table.length;
-  const offset = new Int32Array(n + 1);
+  const offset = borrowInt32(n + 1);
   for (let row = 0; row < n; row++) {
     if (work.state[row] === state && work.parent[row] >= 0) offset[work.parent[row] + 1]++;
   }
   for (let row = 0; row < n; row++) offset[row + 1] += offset[row];
-  const rows = new Int32Array(offset[n]);
-  const at = offset.slice(0, n);
+  const rows = borrowInt32(offset[n]);
+  const at = borrowInt32(n);
+  at.set(offset.subarray(0, n));
   for (let row = 0; row < n; row++) {
     if (work.state[row] === state && work.parent[row] >= 0) rows[at[work.parent[row]]++] = row;
   }
+  giveBack(at);
   return { offset, rows };
 }
 
-/** @returns all rows in trees, level by level: parents before children. */
+/** @returns all rows in trees, level by level: parents before children; borrowed. */
 export function topDown(work: Work): Int32Array {
   const { state, parent, table } = work;
   const children = childrenOf(work);
-  const order = new Int32Array(table.length);
+  const order = borrowInt32(table.length);
   let filled = 0;
   for (let row = 0; row < table.length; row++) {
     if (state[row] === STATE.inTree && parent[row] < 0) order[filled++] = row;
@@ -68,5 +71,6 @@ export function topDown(work: Work): Int32Array {
     const row = order[at];
     for (let i = children.offset[row]; i < children.offset[row + 1]; i++) order[filled++] = children.rows[i];
   }
+  giveBack(children.offset, children.rows);
   return order.subarray(0, filled);
 }

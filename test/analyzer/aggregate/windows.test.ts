@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addClipped, union, windowAt } from '../../../analyzer/src/aggregate/intervals.ts';
+import { addClipped, windowAt } from '../../../analyzer/src/aggregate/intervals.ts';
 import { rateSegments } from '../../../analyzer/src/aggregate/rate-segments.ts';
+import { SliceList, unionOf } from '../../../analyzer/src/aggregate/slice-list.ts';
 import { analyze } from '../../../analyzer/src/infer/analysis.ts';
 import { Export, nestedService, steps } from '../infer/service.ts';
 
@@ -44,13 +45,19 @@ test('a time integral is clipped to the windows', () => {
 });
 
 test('a union counts overlapping time once', () => {
-  const merged = union([
-    { startNs: 5, endNs: 8 },
-    { startNs: 0, endNs: 6 },
-    { startNs: 9, endNs: 9 },
-    { startNs: 20, endNs: 21 },
-  ]);
-  assert.deepEqual(merged, [
+  const work = new SliceList();
+  const pauses = new SliceList();
+  const slice = (startNs: number, endNs: number, instance = 0) => ({
+    queue: 3,
+    instance,
+    request: 0,
+    startNs,
+    endNs,
+  });
+  for (const one of [slice(5, 8), slice(9, 9), slice(30, 40, 1), { ...slice(50, 60), queue: 2 }])
+    work.push(one);
+  for (const one of [slice(0, 6), slice(20, 21)]) pauses.push(one);
+  assert.deepEqual(unionOf([work, pauses], 3, 0), [
     { startNs: 0, endNs: 8 },
     { startNs: 20, endNs: 21 },
   ]);

@@ -1,4 +1,5 @@
 import { OUTCOMES } from '@waitfall/instrumentation/conventions';
+import type { Activity } from '../../aggregate/activity.ts';
 import type { QueueModel } from '../../aggregate/queue-model.ts';
 import { duration, percent } from '../numbers.ts';
 import type { Finding } from './finding.ts';
@@ -22,12 +23,11 @@ export const holdsOutliveTimeout: Finding<Outlived> = {
   check({ models, activity }) {
     const found: Outlived[] = [];
     for (const model of models) {
-      const waits = activity.waits.filter((wait) => wait.queue === model.queue.index);
-      const timedOut = waits.filter((wait) => wait.outcome === TIMEOUT);
-      if (timedOut.length === 0) continue;
-      const timeoutNs = Math.min(...timedOut.map((wait) => wait.endNs - wait.startNs));
+      const timeoutNs = shortestTimeout(activity, model);
+      if (timeoutNs === null) continue;
+      const waits = activity.waits.ofQueue(model.queue.index);
       const waitOfRow = new Map(waits.map((wait) => [wait.row, wait.endNs - wait.startNs]));
-      const holds = activity.holds.filter((hold) => hold.queue === model.queue.index);
+      const holds = activity.holds.ofQueue(model.queue.index);
       const longer = holds.filter(
         (hold) => (waitOfRow.get(hold.row) ?? 0) + hold.endNs - hold.startNs > timeoutNs,
       );
@@ -44,6 +44,16 @@ export const holdsOutliveTimeout: Finding<Outlived> = {
   values: ({ timeoutNs, share }) => ({ timeoutNs, share }),
 };
 
+/** @returns the shortest wait on a queue that timed out, null when none did. */
+function shortestTimeout({ waits }: Activity, model: QueueModel): number | null {
+  let shortest: number | null = null;
+  for (let i = 0; i < waits.length; i++) {
+    if (waits.queue[i] !== model.queue.index || waits.outcome[i] !== TIMEOUT) continue;
+    shortest = Math.min(shortest ?? Number.POSITIVE_INFINITY, waits.endNs[i] - waits.startNs[i]);
+  }
+  return shortest;
+}
+
 interface Censored {
   readonly model: QueueModel;
   readonly count: number;
@@ -55,11 +65,15 @@ export const waitsCensored: Finding<Censored> = {
   id: 'waits-censored',
   check: ({ models, activity }) =>
     models.flatMap((model) => {
-      const waits = activity.waits.filter((wait) => wait.queue === model.queue.index);
-      const count = waits.filter((wait) => wait.outcome === TIMEOUT).length;
-      return count > 0 && count >= LEAST_SHARE * waits.length
-        ? [{ model, count, share: count / waits.length }]
-        : [];
+      const { waits } = activity;
+      let all = 0;
+      let count = 0;
+      for (let i = 0; i < waits.length; i++) {
+        if (waits.queue[i] !== model.queue.index) continue;
+        all++;
+        if (waits.outcome[i] === TIMEOUT) count++;
+      }
+      return count > 0 && count >= LEAST_SHARE * all ? [{ model, count, share: count / all }] : [];
     }),
   format: ({ model, count, share }) =>
     `${count} waits on ${model.name} (${percent(share)}) ended by timeout: its mean and p99 wait are "at least"`,

@@ -21,14 +21,15 @@ export const wastedWork: Finding<Wasted> = {
       let holds = 0;
       let ns = 0;
       let all = 0;
-      for (const hold of activity.holds) {
-        if (hold.queue !== model.queue.index) continue;
-        const i = hold.request;
-        all += hold.endNs - hold.startNs;
+      const { queue, request, startNs, endNs, length } = activity.holds;
+      for (let h = 0; h < length; h++) {
+        if (queue[h] !== model.queue.index) continue;
+        const i = request[h];
+        all += endNs[h] - startNs[h];
         const gone = requests.startNs[i] + requests.durationNs[i];
-        if (requests.outcome[i] === success || hold.endNs <= gone) continue;
+        if (requests.outcome[i] === success || endNs[h] <= gone) continue;
         holds++;
-        ns += hold.endNs - Math.max(gone, hold.startNs);
+        ns += endNs[h] - Math.max(gone, startNs[h]);
       }
       return all > 0 && ns / all >= LEAST_SHARE ? [{ model, holds, ns, share: ns / all }] : [];
     });
