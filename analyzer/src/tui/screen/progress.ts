@@ -1,4 +1,3 @@
-import { percent } from '../../report/units.ts';
 import type { Context, Screenful } from '../context.ts';
 import { bar } from '../draw/bar.ts';
 import { wrap } from '../draw/text.ts';
@@ -35,9 +34,7 @@ export function progressScreen({ session, columns }: Context): Screenful {
   const lines: Line[] = [
     [['']],
     step('read', reading ? 'now' : 'done', progressText(progress)),
-    ...(reading && share !== null
-      ? [[['           '], [bar(share, cells), { fg: 'ok' }], [` ${percent(share)}`]] as Line]
-      : []),
+    ...(reading && share !== null ? [[['           '], [bar(share, cells), { fg: 'ok' }]] as Line] : []),
     step(
       'cut up',
       stage === 'requests' ? 'done' : reading ? 'then' : 'now',

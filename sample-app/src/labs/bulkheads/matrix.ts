@@ -9,7 +9,7 @@ import { secondsOf } from '../visits.ts';
 /** Time of the downstream call, ms. */
 const SERVICE_MS = 20;
 const USERS = [20, 50];
-const SECONDS = 2;
+const SECONDS = 1.5;
 
 /** One bulkhead of the comparison. */
 export interface Bulkhead {
