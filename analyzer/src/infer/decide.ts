@@ -1,5 +1,5 @@
 import type { QueueModel } from '../aggregate/queue-model.ts';
-import { holdsBacklog } from './backlog.ts';
+import { holdsBacklog, ratedByPlateau } from './backlog.ts';
 import { findChain } from './chain.ts';
 import type { Facts, Inference } from './facts.ts';
 import { findFirst } from './first-queue.ts';
@@ -15,7 +15,11 @@ const LEAST_VARIATION = 1.2;
 /** The status, and rules 6 to 9 where they may be applied. */
 export function decide(facts: Facts): Inference {
   const { models, frame, requests, activity } = facts;
-  const ahead = forecast(models, frame);
+  const backlogged = (model: QueueModel) => holdsBacklog(model, models, frame, requests);
+  const ahead = forecast(
+    models.filter((model) => !ratedByPlateau(model) || backlogged(model)),
+    frame,
+  );
   const refuse = (status: Inference['status'], because: string): Inference => ({
     status,
     because,
@@ -36,8 +40,11 @@ export function decide(facts: Facts): Inference {
         : `rates between ${perSecond(rates[0])} and ${perSecond(rates[rates.length - 1])} are too near to see queues grow`,
     );
   }
-  const first = findFirst(models, frame, facts.closedLoop !== null, (server) =>
-    holdsBacklog(server, models, frame, requests),
+  const first = findFirst(
+    models,
+    frame,
+    facts.closedLoop !== null,
+    (model) => (model.kind !== 'downstream' && !ratedByPlateau(model)) || backlogged(model),
   );
   if (first === null) {
     return refuse('not-saturated', `no queue is full and growing up to ${perSecond(frame.topRate)}`);

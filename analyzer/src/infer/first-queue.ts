@@ -49,16 +49,15 @@ const BEYOND_TOP = 1.02;
  * was driven to it), and of the queues that fill each other there the one whose relief raises the limit most.
  *
  * @param models ascending by rate
- * @param backlogged whether a server whose queue nobody measures may be the cause (see {@link holdsBacklog})
+ * @param possible whether a queue that nobody measures may be the cause (see {@link holdsBacklog})
  * @returns null when nothing is saturated
  */
 export function findFirst(
   models: readonly QueueModel[],
   frame: Frame,
   closed = false,
-  backlogged: (server: QueueModel) => boolean = () => true,
+  possible: (model: QueueModel) => boolean = () => true,
 ): FirstQueue | null {
-  const possible = (model: QueueModel) => model.kind !== 'downstream' || backlogged(model);
   if (!models.some((model) => possible(model) && isSaturated(model, frame, closed))) return null;
   const reached = frame.topRate / (closed ? DRIVEN_CLOSED : DRIVEN);
   const { network, lowest } = confirmed(models, frame, reached, possible);
