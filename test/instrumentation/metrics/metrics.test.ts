@@ -95,7 +95,7 @@ describe('metrics', () => {
       connectionString: database.url,
       max: 1,
       application_name: 'impatient',
-      connectionTimeoutMillis: 30,
+      connectionTimeoutMillis: 400,
     });
     const held = await pool.connect();
     await assert.rejects(pool.connect());
