@@ -80,8 +80,11 @@ test('an existing set-up in code gets two lines there, in its own module format'
   );
   assert.equal(found.telemetry.file, join('src', 'tracing.js'));
   assert.deepEqual([found.start?.entry, found.start?.nodeFlags], ['app.js', '-r ./src/tracing.js']);
-  assert.match(lines, /const \{ WaitfallInstrumentation, WaitfallSpanProcessor \} = require\(/);
-  assert.match(lines, /new WaitfallSpanProcessor\(new BatchSpanProcessor/);
+  assert.match(
+    lines,
+    /const \{ FileSpanProcessor, WaitfallInstrumentation, WaitfallSpanProcessor \} = require\(/,
+  );
+  assert.match(lines, /new WaitfallSpanProcessor\(new FileSpanProcessor\('traces\.jsonl'\)\)/);
   assert.match(lines, /koaAdmission/);
   assert.equal(plan.script, null);
   assert.doesNotMatch(lines, /--import/);

@@ -121,7 +121,7 @@ const noAdmission: Rule = (facts) =>
         id: 'no-admission',
         level: 'more',
         text: 'It takes in whatever comes: where the requests wait before the first measured queue is not seen.',
-        how: "app.use(admission({ maxConcurrent: 64 })) from '@waitfall/instrumentation'",
+        how: "admission(), koaAdmission() or fastifyAdmission() of '@waitfall/instrumentation'",
       }
     : null;
 

@@ -89,7 +89,7 @@ export function variablesOf(service: string): [string, string][] {
 }
 
 function existingSetUp({ modules, typescript }: Project): string[] {
-  const names = '{ WaitfallInstrumentation, WaitfallSpanProcessor }';
+  const names = '{ FileSpanProcessor, WaitfallInstrumentation, WaitfallSpanProcessor }';
   const load =
     modules === 'ES modules' || typescript
       ? `import ${names} from '@waitfall/instrumentation';`
@@ -97,7 +97,7 @@ function existingSetUp({ modules, typescript }: Project): string[] {
   return [
     load,
     'instrumentations: [ …, new WaitfallInstrumentation() ]',
-    'spanProcessors: [ new WaitfallSpanProcessor(new BatchSpanProcessor(exporter)) ]   // around yours',
+    "spanProcessors: [ new WaitfallSpanProcessor(new FileSpanProcessor('traces.jsonl')) ]",
   ];
 }
 
@@ -133,7 +133,7 @@ function notesOf(project: Project, missing: readonly string[], entry: string | n
   }
   if (telemetry.file !== null) {
     notes.push(
-      'spans go where that set-up sends them: a collector with collector-config/local.yaml writes files waitfall reads',
+      'the processor it has now can stay: wrap it in WaitfallSpanProcessor instead, where spans should go to both or to it alone',
     );
   }
   if (bundler !== null) {
