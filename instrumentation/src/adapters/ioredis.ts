@@ -3,7 +3,6 @@ import { PREFIX_CONNECT } from '../conventions.ts';
 import { activeContext } from '../core/active-context.ts';
 import { now } from '../core/clock.ts';
 import { countTime, emitSegment } from '../core/emit.ts';
-import { boundsOf } from '../core/loop-wait.ts';
 import { wrapMethod } from '../core/patch.ts';
 import { rootOf } from '../core/root.ts';
 import { enterWork, leaveWork } from '../core/work.ts';
@@ -202,7 +201,8 @@ class CommandWait {
       capacity: 1,
       inUse: 1,
       queueDepth: this.#ahead - 1,
-      attributes: boundsOf(endMs - startMs, latestMs - startMs),
+      minMs: endMs - startMs,
+      maxMs: latestMs - startMs,
     });
   }
 }

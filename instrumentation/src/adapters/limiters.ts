@@ -1,3 +1,4 @@
+import { onAbort } from './on-abort.ts';
 import { quietly } from './settle.ts';
 import { type Arrival, releaseSlot, SlotWait } from './slot-wait.ts';
 
@@ -36,6 +37,8 @@ class LimitedTask {
   readonly #limiter: object;
   readonly #waiting: Set<LimitedTask>;
   readonly #wait: SlotWait;
+  /** Takes back what looks at the task's signal. */
+  forgetSignal: (() => void) | undefined;
 
   constructor(limiter: object, waiting: Set<LimitedTask>, arrival: Arrival) {
     this.#limiter = limiter;
@@ -45,6 +48,7 @@ class LimitedTask {
   }
 
   started(): void {
+    this.forgetSignal?.();
     if (this.#waiting.delete(this)) this.#wait.got(this);
   }
 
@@ -129,7 +133,8 @@ export function wrapQueue<Q extends TaskQueue>(queue: Q, name: string): Q {
     const [task, options] = args as [Task, TaskOptions | undefined];
     const watched = typeof task === 'function' ? quietly(() => begin(queue, name, waiting)) : undefined;
     if (watched === undefined) return add.apply(this, args);
-    options?.signal?.addEventListener('abort', () => watched.cleared(), { once: true });
+    const { signal } = options ?? {};
+    if (signal !== undefined) watched.forgetSignal = quietly(() => onAbort(signal, () => watched.cleared()));
     return add.apply(this, [run(task, watched), ...args.slice(1)] as Parameters<TaskQueue['add']>);
   };
   Object.defineProperty(queue, 'add', { value: watchedAdd, configurable: true, writable: true });
@@ -158,10 +163,12 @@ function run(task: Task, watched: LimitedTask): Task {
     quietly(() => watched.started());
     const ended = () => void quietly(() => watched.ended());
     // A task that ran out of time gives its slot back while it still runs.
-    signalOf(args[0])?.addEventListener('abort', ended, { once: true });
+    const signal = signalOf(args[0]);
+    const forget = signal && quietly(() => onAbort(signal, ended));
     try {
       return await task(...args);
     } finally {
+      forget?.();
       ended();
     }
   };

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { getEventListeners, once } from 'node:events';
 import { after, before, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { wrapLimit, wrapQueue } from '@waitfall/instrumentation';
@@ -112,7 +113,9 @@ test('tasks of limit.map wait in the trace of the caller', async () => {
 
 test('what is cleared or aborted while it waits is an aborted wait', async () => {
   const limit = wrapLimit(pLimit({ concurrency: 1, rejectOnClear: true }), 'cleared');
-  const first = limit(() => sleep(30));
+  const done = new AbortController();
+  const untilDone = () => once(done.signal, 'abort');
+  const first = limit(untilDone);
   const { traceId } = await request(async () => {
     const rejected = assert.rejects(
       limit(() => sleep(1)),
@@ -122,11 +125,10 @@ test('what is cleared or aborted while it waits is an aborted wait', async () =>
     limit.clearQueue();
     await rejected;
   });
-  await first;
   assert.equal(attribute(one(recording, 'pool_wait', traceId), 'outcome'), 'aborted');
 
   const queue = wrapQueue(new PQueue({ concurrency: 1 }), 'cleared');
-  const running = queue.add(() => sleep(30));
+  const running = queue.add(untilDone);
   const abort = new AbortController();
   const aborted = await request(async () => {
     const rejected = assert.rejects(queue.add(() => sleep(1), { signal: abort.signal }));
@@ -143,10 +145,25 @@ test('what is cleared or aborted while it waits is an aborted wait', async () =>
     queue.clear();
     await rejected;
   });
-  await running;
+  done.abort();
+  await Promise.all([first, running]);
   for (const trace of [aborted, cleared]) {
     assert.equal(attribute(one(recording, 'pool_wait', trace.traceId), 'outcome'), 'aborted');
   }
+  assert.equal(openSlots(), 0);
+});
+
+test('tasks that share a signal add one listener to it, and none stays', async () => {
+  const queue = wrapQueue(new PQueue({ concurrency: 2 }), 'signals');
+  const bare = new PQueue({ concurrency: 2 });
+  const [own, theirs] = [new AbortController(), new AbortController()];
+  const add = (to: PQueue, { signal }: AbortController) =>
+    Promise.all(Array.from({ length: 30 }, () => to.add(() => sleep(1), { signal })));
+  const [added, expected] = [add(queue, own), add(bare, theirs)];
+  const listeners = (of: AbortController) => getEventListeners(of.signal, 'abort').length;
+  assert.ok(listeners(own) <= listeners(theirs) + 1);
+  await Promise.all([added, expected]);
+  assert.ok(listeners(own) <= 1);
   assert.equal(openSlots(), 0);
 });
 

@@ -139,7 +139,7 @@ export class DatabaseSampler {
       () => {
         this.#timer = undefined;
         this.#timerMs = Number.POSITIVE_INFINITY;
-        this.#look();
+        this.#guarded(() => this.#look());
       },
       Math.max(1, dueMs - now()),
     ).unref();
@@ -150,8 +150,21 @@ export class DatabaseSampler {
     if (this.#closed || this.#connection.isOff) return;
     this.#forgetEnded();
     const dueMs = this.#nextDueMs();
-    if (dueMs <= now()) void this.#poll();
+    if (dueMs <= now()) this.#poll().catch((error) => this.#gaveUp(error));
     else if (dueMs < Number.POSITIVE_INFINITY) this.#arm(dueMs);
+  }
+
+  /** Nothing of ours may end in the service, least of all from a timer. */
+  #guarded(run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      this.#gaveUp(error);
+    }
+  }
+
+  #gaveUp(error: unknown): void {
+    this.#connection.turnOff(`the lock sampler failed and is off: ${String(error)}`);
   }
 
   /** @returns when a statement, or the leader, is due next; infinite when nobody is. */
