@@ -37,6 +37,9 @@ export interface SegmentRecord {
   queueDepth?: number;
   /** How long the resource was held from {@link endMs} on; absent where nothing was taken. */
   holdMs?: number;
+  /** Bounds of an inferred interval: it was at least and at most this long. */
+  minMs?: number;
+  maxMs?: number;
   attributes?: Attributes;
   links?: Link[];
   /** A visit that counts even where it neither waited nor has a known hold. */
@@ -139,13 +142,23 @@ export function emitSegment(record: SegmentRecord): void {
   span.inUse = record.inUse;
   span.queueDepth = record.queueDepth;
   if (holdMs !== undefined) span.holdNs = Math.max(0, Math.round(holdMs * 1e6));
+  if (record.minMs !== undefined) setBounds(span, record.minMs, record.maxMs ?? record.minMs);
   span.links = record.links;
   span.context = record.context;
   span.rest = record.attributes;
   if (record.errorType !== undefined) span.rest = { 'error.type': record.errorType, ...record.attributes };
-  if (taps.length > 0 && passByTaps(record, span)) return;
+  if (taps.length > 0 && TAPPED.has(record.segment) && passByTaps(record, span)) return;
   if (sinks.length > 0) finish(span);
   else passToTracer(span, record.parent);
+}
+
+/** Bounds further apart than this are no measurement. */
+const MAX_UNCERTAINTY_MS = 1;
+
+function setBounds(span: FinishedSpan, minMs: number, maxMs: number): void {
+  span.minNs = durationNs(0, minMs);
+  span.maxNs = durationNs(0, maxMs);
+  span.estimated = maxMs - minMs > MAX_UNCERTAINTY_MS;
 }
 
 /** What taps look at as spans. */
@@ -153,10 +166,8 @@ const TAPPED: ReadonlySet<Segment> = new Set<Segment>(['work', 'eventloop_wait']
 
 /** @returns whether a tap keeps the span; it passes it on later, by {@link finishKept}. */
 function passByTaps(record: SegmentRecord, span: FinishedSpan): boolean {
-  if (TAPPED.has(record.segment)) {
-    span.context ??= childContext(span.parent);
-    for (const tap of taps) tap.emitted?.(record, span.context);
-  }
+  span.context ??= childContext(span.parent);
+  for (const tap of taps) tap.emitted?.(record, span.context);
   return record.segment === 'work' && sinks.length > 0 && taps.some((tap) => tap.keepWork?.(span) === true);
 }
 

@@ -1,7 +1,16 @@
 import type { Attributes, Link, SpanContext, SpanKind } from '@opentelemetry/api';
-import { ATTR_HOLD_DURATION_NS, ATTR_RESOURCE_IN_USE, ATTR_RESOURCE_QUEUE_DEPTH } from '../conventions.ts';
+import {
+  ATTR_ESTIMATE_MAX_NS,
+  ATTR_ESTIMATE_MIN_NS,
+  ATTR_ESTIMATED,
+  ATTR_HOLD_DURATION_NS,
+  ATTR_RESOURCE_IN_USE,
+  ATTR_RESOURCE_QUEUE_DEPTH,
+} from '../conventions.ts';
 import type { ClockAnchor } from './clock.ts';
-import { AttributeObject, type AttributeSink, type Fragment } from './fragment.ts';
+import { AttributeObject, type AttributeSink, Fragment } from './fragment.ts';
+
+const ESTIMATED = new Fragment({ [ATTR_ESTIMATED]: true });
 
 /** A finished interval on its way to an exporter: one object, whose attributes exist only where they are written. */
 export class FinishedSpan {
@@ -17,6 +26,10 @@ export class FinishedSpan {
   inUse: number | undefined = undefined;
   queueDepth: number | undefined = undefined;
   holdNs: number | undefined = undefined;
+  /** Bounds of an inferred interval. */
+  minNs: number | undefined = undefined;
+  maxNs = 0;
+  estimated = false;
   /** What this span alone says. */
   rest: Attributes | undefined = undefined;
   links: Link[] | undefined = undefined;
@@ -48,6 +61,10 @@ export class FinishedSpan {
     if (this.inUse !== undefined) sink.integer(ATTR_RESOURCE_IN_USE, this.inUse);
     if (this.queueDepth !== undefined) sink.integer(ATTR_RESOURCE_QUEUE_DEPTH, this.queueDepth);
     if (this.holdNs !== undefined) sink.integer(ATTR_HOLD_DURATION_NS, this.holdNs);
+    if (this.minNs === undefined) return;
+    sink.integer(ATTR_ESTIMATE_MIN_NS, this.minNs);
+    sink.integer(ATTR_ESTIMATE_MAX_NS, this.maxNs);
+    if (this.estimated) sink.fixed(ESTIMATED);
   }
 
   /** @returns all attributes as a new object. */

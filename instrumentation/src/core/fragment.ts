@@ -1,14 +1,17 @@
 import type { Attributes } from '@opentelemetry/api';
 
-/** Attributes that many spans have in common: each encoder keeps its bytes of them. */
+/** Attributes, and often the name, that many spans have in common: each encoder keeps its bytes of them. */
 export class Fragment {
   readonly attributes: Readonly<Attributes>;
-  /** As `attributes` of a protobuf Span. */
+  readonly name: string | undefined;
+  /** As `attributes` of a protobuf Span; and with its `name`. */
   protobuf: Uint8Array | undefined = undefined;
+  protobufNamed: Uint8Array | undefined = undefined;
   /** As elements of a JSON attribute list. */
   json: Uint8Array | undefined = undefined;
 
-  constructor(attributes: Attributes) {
+  constructor(attributes: Attributes, name?: string) {
+    this.name = name;
     this.attributes = Object.freeze(attributes);
   }
 }

@@ -1,16 +1,8 @@
-import type { Attributes, Context } from '@opentelemetry/api';
-import {
-  ATTR_ESTIMATE_MAX_NS,
-  ATTR_ESTIMATE_MIN_NS,
-  ATTR_ESTIMATED,
-  RESOURCE_EVENT_LOOP,
-} from '../conventions.ts';
-import { durationNs } from './clock.ts';
+import type { Context } from '@opentelemetry/api';
+import { RESOURCE_EVENT_LOOP } from '../conventions.ts';
 import { countTime, emitSegment } from './emit.ts';
 import type { LoopWait } from './loop-clock.ts';
 
-/** Bounds closer than this are a measurement. */
-const MAX_UNCERTAINTY_MS = 1;
 /** Shorter waits at the tail of a response are not worth a span per statement. */
 const MIN_TAIL_MS = 1;
 
@@ -41,16 +33,7 @@ export function emitLoopTail(parent: Context, wait: LoopWait, notBeforeMs: numbe
     endMs: atMs,
     outcome: 'acquired',
     capacity: 1,
-    attributes: boundsOf(minMs, maxMs),
+    minMs,
+    maxMs,
   });
-}
-
-/** @returns the bounds of an interval as attributes; marked as an estimate where they are apart. */
-export function boundsOf(minMs: number, maxMs: number): Attributes {
-  const attributes: Attributes = {
-    [ATTR_ESTIMATE_MIN_NS]: durationNs(0, minMs),
-    [ATTR_ESTIMATE_MAX_NS]: durationNs(0, maxMs),
-  };
-  if (maxMs - minMs > MAX_UNCERTAINTY_MS) attributes[ATTR_ESTIMATED] = true;
-  return attributes;
 }

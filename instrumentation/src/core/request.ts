@@ -1,23 +1,9 @@
-import {
-  type Attributes,
-  type Context,
-  type HrTime,
-  ROOT_CONTEXT,
-  SpanKind,
-  trace,
-} from '@opentelemetry/api';
-import {
-  ATTR_ESTIMATED,
-  RESOURCE_EVENT_LOOP,
-  RESOURCE_HTTP_QUEUE,
-  SCOPE_NAME,
-  type WaitSegment,
-} from '../conventions.ts';
+import { type Context, type HrTime, SpanKind } from '@opentelemetry/api';
+import { ATTR_ESTIMATED, RESOURCE_EVENT_LOOP, RESOURCE_HTTP_QUEUE, SCOPE_NAME } from '../conventions.ts';
 import { now } from './clock.ts';
 import { countTime, emitSegment } from './emit.ts';
 import { AttributeObject } from './fragment.ts';
 import { loopClock, loopIdleMs } from './loop-clock.ts';
-import { boundsOf } from './loop-wait.ts';
 import { type RootRecord, rootOfSpan } from './root.ts';
 import { setEnd } from './span-end.ts';
 import type { StartedSpan } from './started-span.ts';
@@ -43,46 +29,44 @@ export function isRequestEntry(span: StartedSpan): boolean {
  * @returns when its root span starts: `atMs`, or that much earlier.
  */
 export function beginRequest(root: RootRecord, atMs: number, queuedMs = 0): number {
-  const { minMs, maxMs } = loopClock.waitAt(atMs);
+  const { minMs, maxMs: waitMaxMs } = loopClock.waitAt(atMs);
   enterWork(root, atMs);
   const loopWaitMs = minMs < MIN_ENTRY_WAIT_MS ? 0 : minMs;
-  const bounds = loopWaitMs > 0 ? boundsOf(minMs, maxMs) : undefined;
   const waitedMs = Math.max(queuedMs, loopWaitMs);
   if (waitedMs === 0) return atMs;
   const startMs = atMs - waitedMs;
   const readyMs = atMs - loopWaitMs;
   root.startMs = startMs;
   root.movedMs = waitedMs;
-  const parent = trace.setSpan(ROOT_CONTEXT, root.span);
-  if (readyMs > startMs) {
-    // Two clocks: the proxy's and ours.
-    const attributes = { [ATTR_ESTIMATED]: true };
-    emitEntryWait('admission_wait', RESOURCE_HTTP_QUEUE, parent, startMs, readyMs, undefined, attributes);
-  }
-  if (bounds !== undefined)
-    emitEntryWait('eventloop_wait', RESOURCE_EVENT_LOOP, parent, readyMs, atMs, 1, bounds);
+  const parent = root.context;
+  if (readyMs > startMs) emitQueueWait(parent, startMs, readyMs);
+  if (loopWaitMs === 0) return startMs;
+  countTime(parent, 'eventloop_wait', readyMs, atMs);
+  emitSegment({
+    segment: 'eventloop_wait',
+    resource: RESOURCE_EVENT_LOOP,
+    parent,
+    startMs: readyMs,
+    endMs: atMs,
+    outcome: 'acquired',
+    capacity: 1,
+    minMs,
+    maxMs: waitMaxMs,
+  });
   return startMs;
 }
 
-function emitEntryWait(
-  segment: WaitSegment,
-  resource: string,
-  parent: Context,
-  startMs: number,
-  endMs: number,
-  capacity: number | undefined,
-  attributes: Attributes,
-): void {
-  countTime(parent, segment, startMs, endMs);
+/** Two clocks: the start is the proxy's, the end ours. */
+function emitQueueWait(parent: Context, startMs: number, endMs: number): void {
+  countTime(parent, 'admission_wait', startMs, endMs);
   emitSegment({
-    segment,
-    resource,
+    segment: 'admission_wait',
+    resource: RESOURCE_HTTP_QUEUE,
     parent,
     startMs,
     endMs,
     outcome: 'acquired',
-    capacity,
-    attributes,
+    attributes: { [ATTR_ESTIMATED]: true },
   });
 }
 
@@ -95,9 +79,7 @@ export function moveStart(span: StartedSpan, queuedMs: number): void {
   root.startMs = startMs;
   root.movedMs = queuedMs;
   span.startTime = root.anchor.toHrTime(startMs);
-  const parent = trace.setSpan(ROOT_CONTEXT, span);
-  const attributes = { [ATTR_ESTIMATED]: true };
-  emitEntryWait('admission_wait', RESOURCE_HTTP_QUEUE, parent, startMs, readyMs, undefined, attributes);
+  emitQueueWait(root.context, startMs, readyMs);
 }
 
 /** A request's last callback ran at `atMs`: what is known of it as a whole is complete. */

@@ -1,4 +1,4 @@
-import { type Context, type Span, type SpanContext, trace } from '@opentelemetry/api';
+import { type Context, ROOT_CONTEXT, type Span, type SpanContext, trace } from '@opentelemetry/api';
 import {
   ATTR_DROPPED_COUNT,
   ATTR_DROPPED_NS,
@@ -9,6 +9,7 @@ import {
   timeAttribute,
 } from '../conventions.ts';
 import { type ClockAnchor, currentAnchor } from './clock.ts';
+import { withSpan } from './context-node.ts';
 import type { AttributeSink } from './fragment.ts';
 import { taps } from './taps.ts';
 
@@ -50,6 +51,14 @@ export class RootRecord {
   /** Share of the request's time in which the event loop was busy; known once it has ended. */
   utilization: number | undefined = undefined;
 
+  #context: Context | undefined = undefined;
+
+  /** A context in which the root span is active, and nothing else. */
+  get context(): Context {
+    this.#context ??= withSpan(ROOT_CONTEXT, this.span);
+    return this.#context;
+  }
+
   constructor(span: Span, startMs: number, idleMs: number) {
     this.span = span;
     this.anchor = currentAnchor(startMs);
@@ -60,10 +69,13 @@ export class RootRecord {
   }
 
   addTime(segment: Segment, ns: number): void {
-    const at = this.#segments.indexOf(segment);
-    if (at >= 0) {
+    const segments = this.#segments;
+    for (let at = 0; at < segments.length; at++) {
+      if (segments[at] !== segment) continue;
       this.#sumsNs[at] += ns;
-    } else if (this.#segments === NO_SEGMENTS) {
+      return;
+    }
+    if (this.#segments === NO_SEGMENTS) {
       this.#segments = [segment];
       this.#sumsNs = [ns];
     } else {

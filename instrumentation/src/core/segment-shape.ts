@@ -48,7 +48,7 @@ export class SegmentShape {
     const attributes: Attributes = { [ATTR_SEGMENT]: this.segment, [ATTR_RESOURCE]: this.#resource };
     if (outcome !== undefined) attributes[ATTR_OUTCOME] = outcome;
     if (this.capacity !== undefined) attributes[ATTR_RESOURCE_CAPACITY] = this.capacity;
-    return new Fragment(attributes);
+    return new Fragment(attributes, this.name);
   }
 }
 

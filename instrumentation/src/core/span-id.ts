@@ -16,16 +16,6 @@ export function newSpanId(): string {
   return hexOf(randomWord(), randomWord());
 }
 
-/** @returns the identity of a new span below `parent`. */
-export function childContext(parent: SpanContext): SpanContext {
-  return {
-    traceId: parent.traceId,
-    spanId: newSpanId(),
-    traceFlags: TraceFlags.SAMPLED,
-    traceState: parent.traceState,
-  };
-}
-
 /** Who a span is, as 32-bit words: most ids are only ever written in binary, and never read as text. */
 export class SpanIdentity implements SpanContext {
   readonly trace0: number;
@@ -104,6 +94,21 @@ export function newIdentity(parent: SpanIdentity | undefined): SpanIdentity {
     parent.traceState,
     false,
   );
+}
+
+/** @returns the identity of a new span below `parent`. */
+export function childContext(parent: SpanContext): SpanContext {
+  if (parent instanceof SpanIdentity) {
+    const child = newIdentity(parent);
+    child.traceFlags = TraceFlags.SAMPLED;
+    return child;
+  }
+  return {
+    traceId: parent.traceId,
+    spanId: newSpanId(),
+    traceFlags: TraceFlags.SAMPLED,
+    traceState: parent.traceState,
+  };
 }
 
 /** Value of a hex digit by character code; everything else counts as 0. */

@@ -1,6 +1,7 @@
-import { type Context, ROOT_CONTEXT, trace } from '@opentelemetry/api';
+import { type Context, trace } from '@opentelemetry/api';
 import { RESOURCE_EVENT_LOOP } from '../conventions.ts';
-import { countTime, emitSegment } from './emit.ts';
+import { durationNs } from './clock.ts';
+import { emitSegment } from './emit.ts';
 import { loopClock } from './loop-clock.ts';
 import { type RootRecord, startOfSpan } from './root.ts';
 
@@ -30,7 +31,7 @@ export function leaveWork(root: RootRecord | undefined, parent: Context, atMs: n
   if (root === undefined || root !== sliceRoot) return;
   sliceRoot = undefined;
   if (sliceIteration !== loopClock.iteration) return;
-  countTime(parent, 'work', sliceStartMs, atMs);
+  root.addTime('work', durationNs(sliceStartMs, atMs));
   if (atMs - sliceStartMs < MIN_SLICE_MS) return;
   // The active span may be younger than the slice: what was before it is the request's own.
   const beginsMs = startOfSpan(trace.getSpan(parent)) ?? sliceStartMs;
@@ -38,13 +39,13 @@ export function leaveWork(root: RootRecord | undefined, parent: Context, atMs: n
     emitSlice(parent, sliceStartMs, atMs);
     return;
   }
-  emitSlice(trace.setSpan(ROOT_CONTEXT, root.span), sliceStartMs, Math.min(beginsMs, atMs));
+  emitSlice(root.context, sliceStartMs, Math.min(beginsMs, atMs));
   emitSlice(parent, beginsMs, atMs);
 }
 
 /** The request ends: as {@link leaveWork}, below its root span. */
 export function endWork(root: RootRecord, atMs: number): void {
-  if (root === sliceRoot) leaveWork(root, trace.setSpan(ROOT_CONTEXT, root.span), atMs);
+  if (root === sliceRoot) leaveWork(root, root.context, atMs);
 }
 
 function emitSlice(parent: Context, startMs: number, endMs: number): void {

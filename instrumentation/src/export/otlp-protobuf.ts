@@ -4,7 +4,7 @@ import type { Fragment } from '../core/fragment.ts';
 import { identityOf, type SpanIdentity } from '../core/span-id.ts';
 import type { SpanEvent } from './exportable-span.ts';
 import { ProtobufWriter } from './protobuf-writer.ts';
-import { type Batch, SpanEncoder } from './span-encoder.ts';
+import { type Batch, flagsOf, SpanEncoder, stateOf } from './span-encoder.ts';
 
 const MAX_KEYS = 2_000;
 /** A pair with a longer key does not fit the short form of lengths. */
@@ -20,7 +20,8 @@ const DROPPED = { attributes: 10, events: 12, links: 14 };
 export class ProtobufEncoder extends SpanEncoder<ProtobufWriter> {
   readonly #keys = new Map<string, Uint8Array>();
   #message = 0;
-  #flags = 0;
+  /** The name of the present span comes with a fragment. */
+  #nameIsFixed = false;
 
   protected makeWriter(): ProtobufWriter {
     return new ProtobufWriter();
@@ -44,9 +45,7 @@ export class ProtobufEncoder extends SpanEncoder<ProtobufWriter> {
     return [messageHead(1, resourceLength), head.take(), scopeTag, scopeHead, spans];
   }
 
-  protected open(): void {
-    this.#message = this.writer.open(2);
-  }
+  protected open(): void {}
 
   protected head(
     trace: SpanIdentity,
@@ -59,13 +58,36 @@ export class ProtobufEncoder extends SpanEncoder<ProtobufWriter> {
     kind: number,
   ): void {
     const { writer } = this;
+    this.#message = writer.open(2);
+    this.#nameIsFixed = false;
     writer.traceId(1, trace);
     writer.id(2, idHigh, idLow);
     if (state !== undefined) writer.string(3, state);
     if (parent !== undefined) writer.id(4, parent.high, parent.low);
     writer.string(5, name);
     writer.varint(6, kind);
-    this.#flags = flags;
+    writer.fixed32(16, flags);
+  }
+
+  protected override openOwn(
+    trace: SpanIdentity,
+    idHigh: number,
+    idLow: number,
+    parent: SpanIdentity | undefined,
+    name: string,
+    nameIsFixed: boolean,
+    kind: number,
+    anchor: ClockAnchor,
+    startMs: number,
+    endMs: number,
+  ): void {
+    const { writer } = this;
+    const flags = flagsOf(trace, parent);
+    this.#message = writer.openSpan(2, trace, idHigh, idLow, parent, kind, flags, anchor, startMs, endMs);
+    const state = stateOf(trace);
+    if (state !== undefined) writer.string(3, state);
+    if (!nameIsFixed) writer.string(5, name);
+    this.#nameIsFixed = nameIsFixed;
   }
 
   protected times(start: HrTime, end: HrTime): void {
@@ -85,12 +107,20 @@ export class ProtobufEncoder extends SpanEncoder<ProtobufWriter> {
   }
 
   fixed(fragment: Fragment): void {
-    if (fragment.protobuf === undefined) {
-      const own = new ProtobufWriter();
-      this.#pairs(own, ATTRIBUTES, fragment.attributes);
-      fragment.protobuf = own.take();
+    if (fragment.name !== undefined && this.#nameIsFixed) {
+      fragment.protobufNamed ??= this.#encoded(fragment, fragment.name);
+      this.writer.bytes(fragment.protobufNamed);
+    } else {
+      fragment.protobuf ??= this.#encoded(fragment, undefined);
+      this.writer.bytes(fragment.protobuf);
     }
-    this.writer.bytes(fragment.protobuf);
+  }
+
+  #encoded(fragment: Fragment, name: string | undefined): Uint8Array {
+    const own = new ProtobufWriter();
+    if (name !== undefined) own.string(5, name);
+    this.#pairs(own, ATTRIBUTES, fragment.attributes);
+    return own.take();
   }
 
   text(key: string, value: string): void {
@@ -140,7 +170,6 @@ export class ProtobufEncoder extends SpanEncoder<ProtobufWriter> {
   }
 
   protected close(): void {
-    this.writer.fixed32(16, this.#flags);
     this.writer.close(this.#message);
   }
 

@@ -1,3 +1,4 @@
+import type { ClockAnchor } from '../core/clock.ts';
 import type { SpanIdentity } from '../core/span-id.ts';
 import { ByteWriter } from './byte-writer.ts';
 
@@ -39,15 +40,15 @@ export class ProtobufWriter extends ByteWriter {
   fixed32(field: number, value: number): void {
     this.reserve(16);
     this.#varint((field << 3) | FIXED32);
-    this.#littleEndian(value);
+    this.at = littleEndian(this.buffer, this.at, value);
   }
 
   /** A 64-bit number of two unsigned words. */
   fixed64(field: number, high: number, low: number): void {
     this.reserve(16);
     this.#varint((field << 3) | FIXED64);
-    this.#littleEndian(low);
-    this.#littleEndian(high);
+    this.at = littleEndian(this.buffer, this.at, low);
+    this.at = littleEndian(this.buffer, this.at, high);
   }
 
   /** Epoch time as ns. */
@@ -72,10 +73,10 @@ export class ProtobufWriter extends ByteWriter {
     const { buffer } = this;
     buffer[this.at++] = (field << 3) | LENGTH;
     buffer[this.at++] = 16;
-    this.#bigEndian(span.trace0);
-    this.#bigEndian(span.trace1);
-    this.#bigEndian(span.trace2);
-    this.#bigEndian(span.trace3);
+    this.at = bigEndian(this.buffer, this.at, span.trace0);
+    this.at = bigEndian(this.buffer, this.at, span.trace1);
+    this.at = bigEndian(this.buffer, this.at, span.trace2);
+    this.at = bigEndian(this.buffer, this.at, span.trace3);
   }
 
   /** An id of 64 bits. */
@@ -84,8 +85,8 @@ export class ProtobufWriter extends ByteWriter {
     const { buffer } = this;
     buffer[this.at++] = (field << 3) | LENGTH;
     buffer[this.at++] = 8;
-    this.#bigEndian(high);
-    this.#bigEndian(low);
+    this.at = bigEndian(this.buffer, this.at, high);
+    this.at = bigEndian(this.buffer, this.at, low);
   }
 
   string(field: number, text: string): void {
@@ -98,25 +99,93 @@ export class ProtobufWriter extends ByteWriter {
   }
 
   /**
+   * Opens an embedded Span with what every span has: ids, kind, times and flags, in one stretch.
+   *
+   * @returns what {@link close} needs.
+   */
+  openSpan(
+    field: number,
+    trace: SpanIdentity,
+    idHigh: number,
+    idLow: number,
+    parent: SpanIdentity | undefined,
+    kind: number,
+    flags: number,
+    anchor: ClockAnchor,
+    startMs: number,
+    endMs: number,
+  ): number {
+    this.reserve(96);
+    const { buffer } = this;
+    let at = this.at;
+    buffer[at++] = (field << 3) | LENGTH;
+    at += LENGTH_BYTES;
+    const start = at;
+    buffer[at++] = (1 << 3) | LENGTH;
+    buffer[at++] = 16;
+    at = bigEndian(buffer, at, trace.trace0);
+    at = bigEndian(buffer, at, trace.trace1);
+    at = bigEndian(buffer, at, trace.trace2);
+    at = bigEndian(buffer, at, trace.trace3);
+    buffer[at++] = (2 << 3) | LENGTH;
+    buffer[at++] = 8;
+    at = bigEndian(buffer, at, idHigh);
+    at = bigEndian(buffer, at, idLow);
+    if (parent !== undefined) {
+      buffer[at++] = (4 << 3) | LENGTH;
+      buffer[at++] = 8;
+      at = bigEndian(buffer, at, parent.high);
+      at = bigEndian(buffer, at, parent.low);
+    }
+    buffer[at++] = (6 << 3) | VARINT;
+    buffer[at++] = kind;
+    const startNs = anchor.lowWord + Math.round(startMs * 1e6);
+    const startCarry = Math.floor(startNs / WORD);
+    buffer[at++] = (7 << 3) | FIXED64;
+    at = littleEndian(buffer, at, startNs - startCarry * WORD);
+    at = littleEndian(buffer, at, anchor.highWord + startCarry);
+    const endNs = anchor.lowWord + Math.round(endMs * 1e6);
+    const endCarry = Math.floor(endNs / WORD);
+    buffer[at++] = (8 << 3) | FIXED64;
+    at = littleEndian(buffer, at, endNs - endCarry * WORD);
+    at = littleEndian(buffer, at, anchor.highWord + endCarry);
+    // Field 16 has a tag of two bytes.
+    buffer[at++] = (((16 << 3) | FIXED32) & 0x7f) | 0x80;
+    buffer[at++] = 1;
+    this.at = littleEndian(buffer, at, flags);
+    return start;
+  }
+
+  /**
    * A `KeyValue` with a text, as attribute of a message.
    *
    * @param key the key's field, encoded, and the tag of the value's.
    */
   textPair(field: number, key: Uint8Array, value: string): void {
-    const { length } = value;
-    const start = this.at;
-    const pairLength = key.length + 3 + length;
+    const valueLength = value.length;
+    const keyLength = key.length;
+    const pairLength = keyLength + 3 + valueLength;
     if (pairLength < 128) {
-      this.reserve(pairLength + 8);
+      this.reserve(pairLength + 2);
       const { buffer } = this;
-      buffer[this.at++] = (field << 3) | LENGTH;
-      buffer[this.at++] = pairLength;
-      this.bytes(key);
-      buffer[this.at++] = 2 + length;
-      buffer[this.at++] = (1 << 3) | LENGTH;
-      if (this.#ascii(value)) return;
-      // Not plain ASCII after all: its length is another one.
-      this.at = start;
+      let at = this.at;
+      buffer[at++] = (field << 3) | LENGTH;
+      buffer[at++] = pairLength;
+      for (let i = 0; i < keyLength; i++) buffer[at++] = key[i];
+      buffer[at++] = 2 + valueLength;
+      buffer[at++] = (1 << 3) | LENGTH;
+      buffer[at++] = valueLength;
+      let seen = 0;
+      for (let i = 0; i < valueLength; i++) {
+        const code = value.charCodeAt(i);
+        seen |= code;
+        buffer[at++] = code;
+      }
+      if (seen < 128) {
+        this.at = at;
+        return;
+      }
+      // Not plain ASCII after all: its length is another one, and it is written again.
     }
     const pair = this.open(field);
     this.bytes(key);
@@ -126,18 +195,30 @@ export class ProtobufWriter extends ByteWriter {
     this.close(pair);
   }
 
-  /** As {@link textPair}, with an integer of 0 or more. */
+  /** As {@link textPair}, with an integer of 0 or more and a key of less than a hundred bytes. */
   integerPair(field: number, key: Uint8Array, value: number): void {
-    this.reserve(key.length + 32);
+    const keyLength = key.length;
+    this.reserve(keyLength + 32);
     const { buffer } = this;
-    buffer[this.at++] = (field << 3) | LENGTH;
-    const lengthAt = this.at++;
-    this.bytes(key);
-    const anyAt = this.at++;
-    buffer[this.at++] = (3 << 3) | VARINT;
-    this.#varint(value);
-    buffer[anyAt] = this.at - anyAt - 1;
-    buffer[lengthAt] = this.at - lengthAt - 1;
+    let at = this.at;
+    buffer[at++] = (field << 3) | LENGTH;
+    const lengthAt = at++;
+    for (let i = 0; i < keyLength; i++) buffer[at++] = key[i];
+    const anyAt = at++;
+    buffer[at++] = (3 << 3) | VARINT;
+    let rest = value;
+    while (rest > 0x7fff_ffff) {
+      buffer[at++] = (rest % 0x80) | 0x80;
+      rest = Math.floor(rest / 0x80);
+    }
+    while (rest > 0x7f) {
+      buffer[at++] = (rest & 0x7f) | 0x80;
+      rest >>>= 7;
+    }
+    buffer[at++] = rest;
+    buffer[anyAt] = at - anyAt - 1;
+    buffer[lengthAt] = at - lengthAt - 1;
+    this.at = at;
   }
 
   /** The length of a message whose tag is written already. */
@@ -184,22 +265,20 @@ export class ProtobufWriter extends ByteWriter {
     }
     this.buffer[this.at++] = Number(rest);
   }
+}
 
-  #littleEndian(word: number): void {
-    const { buffer, at } = this;
-    buffer[at] = word;
-    buffer[at + 1] = word >>> 8;
-    buffer[at + 2] = word >>> 16;
-    buffer[at + 3] = word >>> 24;
-    this.at = at + 4;
-  }
+function littleEndian(buffer: Uint8Array, at: number, word: number): number {
+  buffer[at] = word;
+  buffer[at + 1] = word >>> 8;
+  buffer[at + 2] = word >>> 16;
+  buffer[at + 3] = word >>> 24;
+  return at + 4;
+}
 
-  #bigEndian(word: number): void {
-    const { buffer, at } = this;
-    buffer[at] = word >>> 24;
-    buffer[at + 1] = word >>> 16;
-    buffer[at + 2] = word >>> 8;
-    buffer[at + 3] = word;
-    this.at = at + 4;
-  }
+function bigEndian(buffer: Uint8Array, at: number, word: number): number {
+  buffer[at] = word >>> 24;
+  buffer[at + 1] = word >>> 16;
+  buffer[at + 2] = word >>> 8;
+  buffer[at + 3] = word;
+  return at + 4;
 }

@@ -3,7 +3,7 @@ import type { ClockAnchor } from '../core/clock.ts';
 import type { FinishedSpan } from '../core/finished-span.ts';
 import type { AttributeSink, Fragment } from '../core/fragment.ts';
 import type { SpanOrigin } from '../core/lazy-span.ts';
-import { hexWord, identityOf, randomWord, type SpanIdentity } from '../core/span-id.ts';
+import { identityOf, randomWord, type SpanIdentity } from '../core/span-id.ts';
 import type { RecordedSpan } from '../standalone/recorded-span.ts';
 import type { ByteWriter } from './byte-writer.ts';
 import type { ExportableSpan, Scope, SpanEvent } from './exportable-span.ts';
@@ -20,6 +20,17 @@ export interface Batch<W extends ByteWriter> {
   readonly scope: Scope;
   readonly writer: W;
   spans: number;
+}
+
+/** @returns the trace state as text, undefined where there is none. */
+export function stateOf(context: SpanIdentity): string | undefined {
+  return context.traceState === undefined ? undefined : context.traceState.serialize() || undefined;
+}
+
+export function flagsOf(context: SpanIdentity, parent: SpanIdentity | undefined): number {
+  const flags = context.traceFlags & 0xff;
+  if (parent === undefined) return flags;
+  return flags | FLAG_HAS_IS_REMOTE | (parent.isRemote ? FLAG_IS_REMOTE : 0);
 }
 
 /**
@@ -76,12 +87,21 @@ export abstract class SpanEncoder<W extends ByteWriter> implements AttributeSink
     const batch = this.#batchOf(origin.resource as ExportableSpan['resource'], origin.instrumentationScope);
     const mark = this.#begin(batch);
     try {
-      const { context } = span;
       const parent = this.#identityOf(span.parent);
-      const high = context === undefined ? randomWord() : hexWord(context.spanId, 0);
-      const low = context === undefined ? randomWord() : hexWord(context.spanId, 8);
-      this.#head(parent, high, low, parent, span);
-      this.timesOf(span.anchor, span.startMs, span.endMs);
+      const own = span.context === undefined ? undefined : identityOf(span.context);
+      const { name, fixed } = span;
+      this.openOwn(
+        parent,
+        own === undefined ? randomWord() : own.high,
+        own === undefined ? randomWord() : own.low,
+        parent,
+        name,
+        fixed.name === name,
+        span.kind + 1,
+        span.anchor,
+        span.startMs,
+        span.endMs,
+      );
       span.writeAttributes(this);
       if (span.rest !== undefined) this.values(span.rest);
       this.endAttributes();
@@ -96,13 +116,26 @@ export abstract class SpanEncoder<W extends ByteWriter> implements AttributeSink
 
   /** As {@link add}, for a span that was recorded without the SDK. */
   addRecorded(span: RecordedSpan): void {
+    if (span.hasOwnTimes) {
+      this.add(span as unknown as ExportableSpan);
+      return;
+    }
     const batch = this.#batchOf(span.resource as ExportableSpan['resource'], span.instrumentationScope);
     const mark = this.#begin(batch);
     try {
-      const { identity } = span;
-      this.#head(identity, identity.high, identity.low, span.parent, span);
-      if (span.hasOwnTimes) this.times(span.startTime, span.endTime);
-      else this.timesOf(span.root.anchor, span.startMs, span.endMs);
+      const { identity, name } = span;
+      this.openOwn(
+        identity,
+        identity.high,
+        identity.low,
+        span.parent,
+        name,
+        span.fixedName === name,
+        span.kind + 1,
+        span.root.anchor,
+        span.startMs,
+        span.endMs,
+      );
       if (span.ownAttributes !== undefined) this.values(span.ownAttributes);
       span.writeAttributes(this);
       this.#tail(span);
@@ -166,11 +199,28 @@ export abstract class SpanEncoder<W extends ByteWriter> implements AttributeSink
     parent: SpanIdentity | undefined,
     { name, kind }: { readonly name: string; readonly kind: number },
   ): void {
-    const state = context.traceState === undefined ? undefined : context.traceState.serialize() || undefined;
-    let flags = context.traceFlags & 0xff;
-    if (parent !== undefined)
-      flags |= parent.isRemote ? FLAG_HAS_IS_REMOTE | FLAG_IS_REMOTE : FLAG_HAS_IS_REMOTE;
-    this.head(context, high, low, state, parent, flags, name, kind + 1);
+    this.head(context, high, low, stateOf(context), parent, flagsOf(context, parent), name, kind + 1);
+  }
+
+  /**
+   * The beginning of a span of ours, whose times are monotonic.
+   *
+   * @param _nameIsFixed a fragment with this name follows: where fragments hold names it is not needed here.
+   */
+  protected openOwn(
+    trace: SpanIdentity,
+    idHigh: number,
+    idLow: number,
+    parent: SpanIdentity | undefined,
+    name: string,
+    _nameIsFixed: boolean,
+    kind: number,
+    anchor: ClockAnchor,
+    startMs: number,
+    endMs: number,
+  ): void {
+    this.head(trace, idHigh, idLow, stateOf(trace), parent, flagsOf(trace, parent), name, kind);
+    this.timesOf(anchor, startMs, endMs);
   }
 
   #tail(span: ExportableSpan | RecordedSpan): void {

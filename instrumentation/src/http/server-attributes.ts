@@ -23,13 +23,8 @@ interface MarkedSocket extends Socket {
   [kConnection]?: ConnectionAttributes;
 }
 
-interface Named {
-  readonly name: string;
-  readonly fixed: Fragment;
-}
-
 const byStatus: (Fragment | undefined)[] = [];
-const byMethod = new Map<string, Map<string, Named>>();
+const byMethod = new Map<string, Map<string, Fragment>>();
 const CLOSED = new Fragment({ 'error.type': CLIENT_CLOSED });
 const NONE = new Fragment({});
 
@@ -75,9 +70,12 @@ export class ServerAttributes implements SpanDetails {
     this.#closed = !finished;
     const method = methodOf(request);
     if (route === undefined) return method;
-    const named = namedRoute(method, route);
-    this.#route = named.fixed;
-    return named.name;
+    this.#route = namedRoute(method, route);
+    return this.#route.name!;
+  }
+
+  get fixedName(): string | undefined {
+    return this.#route.name;
   }
 
   writeAttributes(sink: AttributeSink, own: Attributes | undefined): void {
@@ -157,12 +155,12 @@ function outcomeOf(status: number): Fragment {
   return made;
 }
 
-function namedRoute(method: string, route: string): Named {
+function namedRoute(method: string, route: string): Fragment {
   let routes = byMethod.get(method);
   if (routes === undefined) byMethod.set(method, (routes = new Map()));
   let named = routes.get(route);
   if (named === undefined) {
-    named = { name: `${method} ${route}`, fixed: new Fragment({ 'http.route': route }) };
+    named = new Fragment({ 'http.route': route }, `${method} ${route}`);
     if (routes.size < MAX_ROUTES) routes.set(route, named);
   }
   return named;

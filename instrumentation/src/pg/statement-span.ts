@@ -3,7 +3,7 @@ import { ATTR_DB_WAIT_EVENTS } from '../conventions.ts';
 import { type ReservedSpan, reserveSpan } from '../core/emit.ts';
 import { Fragment } from '../core/fragment.ts';
 import { takeQuerySpan } from '../core/started-span.ts';
-import type { CachedPlan } from './sql/plan-cache.ts';
+import type { CachedPlan, StatementDescription } from './sql/plan-cache.ts';
 import type { PgClient } from './types.ts';
 
 /**
@@ -64,34 +64,25 @@ export class StatementSpan {
   }
 }
 
-interface Description {
-  readonly name: string;
-  readonly fixed: Fragment;
-}
+/** A text is run on few databases; more of them are described anew each time. */
+const MAX_DESCRIPTIONS = 16;
 
-/** Name and attributes by connection parameters and text: they repeat in every request. */
-const descriptions = new WeakMap<object, WeakMap<CachedPlan, Description>>();
-
-function describe(client: PgClient, plan: CachedPlan, text: string | undefined): Description {
-  const connection = client.connectionParameters ?? client;
-  let byPlan = descriptions.get(connection);
-  if (byPlan === undefined) descriptions.set(connection, (byPlan = new WeakMap()));
-  let description = byPlan.get(plan);
-  if (description === undefined) {
-    const { host, port, database } = connection;
-    const operation = /^\s*([A-Za-z]+)/.exec(text ?? '')?.[1].toUpperCase();
-    description = {
-      name: `pg.query:${operation ?? ''} ${database ?? ''}`.trim(),
-      fixed: new Fragment({
-        'db.system.name': 'postgresql',
-        'db.namespace': database,
-        'server.address': host,
-        'server.port': port,
-        'db.operation.name': operation,
-        'db.query.text': text,
-      }),
-    };
-    byPlan.set(plan, description);
+function describe(client: PgClient, plan: CachedPlan, text: string | undefined): StatementDescription {
+  const { host, port, database } = client.connectionParameters ?? client;
+  for (const known of plan.descriptions) {
+    if (known.database === database && known.port === port && known.host === host) return known;
   }
+  const operation = /^\s*([A-Za-z]+)/.exec(text ?? '')?.[1].toUpperCase();
+  const name = `pg.query:${operation ?? ''} ${database ?? ''}`.trim();
+  const attributes = {
+    'db.system.name': 'postgresql',
+    'db.namespace': database,
+    'server.address': host,
+    'server.port': port,
+    'db.operation.name': operation,
+    'db.query.text': text,
+  };
+  const description = { host, port, database, name, fixed: new Fragment(attributes, name) };
+  if (plan.descriptions.length < MAX_DESCRIPTIONS) plan.descriptions.push(description);
   return description;
 }

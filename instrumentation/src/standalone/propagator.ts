@@ -11,7 +11,7 @@ import {
   TraceFlags,
   trace,
 } from '@opentelemetry/api';
-import { SpanIdentity } from '../core/span-id.ts';
+import { hexWord, SpanIdentity } from '../core/span-id.ts';
 
 const TRACEPARENT = 'traceparent';
 const TRACESTATE = 'tracestate';
@@ -62,40 +62,34 @@ export function parentOf(
   const { length } = traceparent;
   if (length < LENGTH || !isDash(traceparent, 2) || !isDash(traceparent, 35) || !isDash(traceparent, 52))
     return undefined;
-  isLowerHex = true;
-  const version = hexNumber(traceparent, 0, 2);
-  const trace0 = hexNumber(traceparent, 3, 8);
-  const trace1 = hexNumber(traceparent, 11, 8);
-  const trace2 = hexNumber(traceparent, 19, 8);
-  const trace3 = hexNumber(traceparent, 27, 8);
-  const high = hexNumber(traceparent, 36, 8);
-  const low = hexNumber(traceparent, 44, 8);
-  const flags = hexNumber(traceparent, 53, 2);
-  if (!isLowerHex || version === 0xff) return undefined;
-  if (length > LENGTH && (version === 0 || !isDash(traceparent, LENGTH))) return undefined;
+  let seen = 0;
+  for (let at = 0; at < LENGTH; at++) {
+    if (at === 2 || at === 35 || at === 52) continue;
+    const code = traceparent.charCodeAt(at);
+    seen |= code > 127 ? -1 : LOWER_HEX[code];
+  }
+  if (seen < 0 || traceparent.startsWith('ff')) return undefined;
+  if (length > LENGTH && (traceparent.startsWith('00') || !isDash(traceparent, LENGTH))) return undefined;
+  const trace0 = hexWord(traceparent, 3);
+  const trace1 = hexWord(traceparent, 11);
+  const trace2 = hexWord(traceparent, 19);
+  const trace3 = hexWord(traceparent, 27);
+  const high = hexWord(traceparent, 36);
+  const low = hexWord(traceparent, 44);
+  const sampled = hexDigit(traceparent, 54) & TraceFlags.SAMPLED;
   if ((trace0 | trace1 | trace2 | trace3) === 0 || (high | low) === 0) return undefined;
   const state = tracestate === undefined ? undefined : createTraceState(list(tracestate));
-  return new SpanIdentity(trace0, trace1, trace2, trace3, high, low, flags & TraceFlags.SAMPLED, state, true);
+  return new SpanIdentity(trace0, trace1, trace2, trace3, high, low, sampled, state, true);
 }
 
 /** Of a `traceparent` without more fields. */
 const LENGTH = 55;
 /** Value of a hex digit by character code, upper case excluded; -1 for everything else. */
-const DIGITS = new Int8Array(128).fill(-1);
-for (let value = 0; value < 16; value++) DIGITS[value.toString(16).charCodeAt(0)] = value;
+const LOWER_HEX = new Int8Array(128).fill(-1);
+for (let value = 0; value < 16; value++) LOWER_HEX[value.toString(16).charCodeAt(0)] = value;
 
-/** Cleared by {@link hexNumber} at anything that is no lower-case hex digit. */
-let isLowerHex = true;
-
-function hexNumber(text: string, start: number, digits: number): number {
-  let number = 0;
-  for (let at = start; at < start + digits; at++) {
-    const code = text.charCodeAt(at);
-    const digit = code < 128 ? DIGITS[code] : -1;
-    if (digit < 0) isLowerHex = false;
-    number = (number << 4) | digit;
-  }
-  return number;
+function hexDigit(text: string, at: number): number {
+  return LOWER_HEX[text.charCodeAt(at)];
 }
 
 function isDash(text: string, at: number): boolean {

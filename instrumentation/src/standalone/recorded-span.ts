@@ -33,6 +33,8 @@ interface SpanEvent {
 
 /** What a span has to say beside the attributes that were set on it. */
 export interface SpanDetails {
+  /** The name that stands in a fragment of its attributes. */
+  readonly fixedName: string | undefined;
   /** @param own attributes that were set on the span: they win. */
   writeAttributes(sink: AttributeSink, own: Attributes | undefined): void;
 }
@@ -123,6 +125,11 @@ export class RecordedSpan implements Span {
     const object = new AttributeObject();
     this.writeAttributes(object);
     return Object.assign(object.attributes, this.ownAttributes);
+  }
+
+  /** A name that {@link writeAttributes} writes too. */
+  get fixedName(): string | undefined {
+    return this.ownAttributes === undefined ? this.details?.fixedName : undefined;
   }
 
   /** What it says beside {@link ownAttributes}. */

@@ -1,3 +1,4 @@
+import type { Fragment } from '../../core/fragment.ts';
 import { parsePlan } from './parse.ts';
 import type { StatementPlan } from './plan.ts';
 
@@ -7,6 +8,17 @@ const GENERATION = 1_000;
 export interface CachedPlan extends StatementPlan {
   /** Typical time of the statement when nobody holds its rows, ms; null before the first one. */
   uncontendedMs: number | null;
+  /** How its span is described, by database: a pool's connections share it. */
+  descriptions: StatementDescription[];
+}
+
+/** Name and attributes of a statement's span. */
+export interface StatementDescription {
+  readonly host: string | undefined;
+  readonly port: number | undefined;
+  readonly database: string | undefined;
+  readonly name: string;
+  readonly fixed: Fragment;
 }
 
 /**
@@ -20,7 +32,7 @@ export class PlanCache {
   get(sql: string): CachedPlan {
     const young = this.#young.get(sql);
     if (young !== undefined) return young;
-    const plan = this.#old.get(sql) ?? { ...parsePlan(sql), uncontendedMs: null };
+    const plan = this.#old.get(sql) ?? { ...parsePlan(sql), uncontendedMs: null, descriptions: [] };
     if (this.#young.size >= GENERATION) {
       this.#old = this.#young;
       this.#young = new Map();
