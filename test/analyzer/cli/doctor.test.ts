@@ -245,19 +245,13 @@ test('--start says when the service recorded nothing, or could not be started', 
 
 test('--start --for ends a service that does not end by itself', async () => {
   const script = join(folder, 'endless.cjs');
-  writeFileSync(script, `${SERVER}\nsetInterval(() => {}, 1000);`);
-  const register = fileURLToPath(new URL('../../../instrumentation/src/register.ts', import.meta.url));
-  const { code, stderr } = await waitfall([
-    'doctor',
-    '--start',
-    '--for',
-    '3s',
-    '--',
-    process.execPath,
-    '--conditions=waitfall-source',
-    '--import',
-    register,
+  const spans = JSON.stringify(service('orders', NODE, [server(OURS)]));
+  writeFileSync(
     script,
-  ]);
+    `require('node:fs').writeFileSync(process.env.WAITFALL_TRACE_FILE, ${spans}); setInterval(() => {}, 1000);`,
+  );
+  const args = ['doctor', '--start', '--for', '5s', '--format', 'json', '--', process.execPath, script];
+  const { code, stdout, stderr } = await waitfall(args);
   assert.equal(code, 0, stderr);
+  assert.equal(JSON.parse(stdout).services[0].traces, 10);
 });
