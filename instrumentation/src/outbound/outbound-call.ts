@@ -47,6 +47,7 @@ export class OutboundCall {
   readonly #target: Target;
   #own: ReservedSpan | undefined;
   #parent: Context;
+  #queueParent: Context;
   #takenMs: number | undefined;
   #sentMs: number;
   #status: number | undefined;
@@ -60,18 +61,25 @@ export class OutboundCall {
     this.#sentMs = startMs;
     this.#target = target;
     this.#parent = caller;
+    this.#queueParent = caller;
     leaveWork(rootOf(caller), caller, startMs);
   }
 
-  /** Somebody else's CLIENT span stands for this call. */
-  adopt(span: Span): void {
-    if (this.#own === undefined) this.#parent = trace.setSpan(this.caller, span);
+  /**
+   * Somebody else's CLIENT span stands for this call.
+   *
+   * @param isLate it begins when the call has left its queue: the wait there lies before it, not in it.
+   */
+  adopt(span: Span, isLate = false): void {
+    if (this.#own !== undefined) return;
+    this.#parent = trace.setSpan(this.caller, span);
+    if (!isLate) this.#queueParent = this.#parent;
   }
 
   /** Nobody else makes a span for this call. @returns the context to carry on to the remote server. */
   makeSpan(): Context {
     this.#own = reserveSpan(this.caller, this.startMs);
-    if (this.#own !== undefined) this.#parent = this.#own.active;
+    if (this.#own !== undefined) this.#parent = this.#queueParent = this.#own.active;
     return this.#parent;
   }
 
@@ -154,11 +162,11 @@ export class OutboundCall {
         : this.abortedMs !== undefined
           ? 'aborted'
           : 'rejected';
-    countTime(this.#parent, 'pool_wait', this.startMs, takenMs);
+    countTime(this.#queueParent, 'pool_wait', this.startMs, takenMs);
     emitSegment({
       segment: 'pool_wait',
       ...queue,
-      parent: this.#parent,
+      parent: this.#queueParent,
       startMs: this.startMs,
       endMs: takenMs,
       outcome,

@@ -41,7 +41,7 @@ export function watchUndici(on: OutboundSwitch): void {
   onUndiciSpan((span) => {
     // Somebody makes these spans: ours would be a second one.
     on.undiciSpans = false;
-    if (awaitsOfficial !== undefined) awaitsOfficial.adopt(span);
+    if (awaitsOfficial !== undefined) awaitsOfficial.adopt(span, true);
     else officialSpan = span;
     awaitsOfficial = undefined;
   });
@@ -122,7 +122,7 @@ function created(on: OutboundSwitch, request: UndiciRequest): void {
   call.queue = dispatched?.queue;
   call.resource = dispatched?.queue.resource ?? undiciResource(url);
   calls.set(request, call);
-  if (official !== undefined) call.adopt(official);
+  if (official !== undefined) call.adopt(official, true);
   else if (on.undiciSpans) carryOn(request, call);
   else awaitsOfficial = call;
 }

@@ -54,4 +54,25 @@ describe('beside the official instrumentations', () => {
     const [connection] = recording.segment('connection_wait');
     assert.equal(connection.parentId, clients[0].spanId);
   });
+
+  test('an undici pool: its queue is before their span, and our wait is not cut to it', async () => {
+    const undici = createRequire(import.meta.url)('undici');
+    const dispatcher = new undici.Pool(remote.origin, { connections: 1 });
+    const ask = async () => (await undici.request(remote.origin, { dispatcher })).body.text();
+    await request(ask);
+    recording.clear();
+    const { traceId } = await request(() => Promise.all([ask(), ask(), ask()]));
+    await settle();
+    const clients = clientsOf(traceId).sort((a, b) => a.startMs - b.startMs);
+    const root = recording.spans().find((span) => span.name === 'request');
+    assert.equal(clients.length, 3);
+    const waits = recording.segment('pool_wait').sort((a, b) => a.endMs - b.endMs);
+    assert.equal(waits.length, 3);
+    for (const [at, wait] of waits.entries()) {
+      assert.equal(wait.parentId, root?.spanId);
+      assert.ok(wait.endMs > clients[at].startMs - 5 && wait.endMs < clients[at].endMs);
+    }
+    assert.ok(waits[2].lengthMs > 45, `${waits[2].lengthMs} ms`);
+    await dispatcher.close();
+  });
 });
