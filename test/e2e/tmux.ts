@@ -21,8 +21,9 @@ export class Terminal {
     return run.stdout;
   }
 
-  open(columns: number, rows: number, file: string): void {
-    const env = 'env -u CI -u NO_COLOR -u INK_SCREEN_READER TERM=tmux-256color LANG=C.UTF-8';
+  /** @param settings further environment variables, as `NAME=value …`. */
+  open(columns: number, rows: number, file: string, settings = ''): void {
+    const env = `env -u CI -u NO_COLOR -u COLORTERM -u INK_SCREEN_READER TERM=tmux-256color LANG=C.UTF-8 ${settings}`;
     const line = `${env} ${process.execPath} ${COMMAND} ${file}; echo "ended with $?"; stty -a | grep -o '.icanon\\|icanon' | head -1; sleep 60`;
     this.#tmux('new-session', '-d', '-s', 'g', '-x', String(columns), '-y', String(rows), line);
   }
@@ -42,6 +43,11 @@ export class Terminal {
 
   screen(): string {
     return this.#tmux('capture-pane', '-p', '-t', 'g');
+  }
+
+  /** The screen with its escape codes. */
+  coloured(): string {
+    return this.#tmux('capture-pane', '-p', '-e', '-t', 'g');
   }
 
   /** Waits for content, never for a time; the limit only ends a test that has failed. */
@@ -89,9 +95,10 @@ export async function inTerminal(
   rows: number,
   file: string,
   use: (terminal: Terminal) => Promise<void>,
+  settings = '',
 ): Promise<void> {
   const terminal = new Terminal();
-  terminal.open(columns, rows, file);
+  terminal.open(columns, rows, file, settings);
   try {
     await use(terminal);
   } finally {

@@ -196,3 +196,34 @@ test('several keys in one read, arrows too, are all obeyed', { skip }, async () 
     assert.match(terminal.screen().split('\n')[6]!, /^▸/, 'five down, two up: the fourth trace');
   });
 });
+
+for (const [settings, colour, others] of [
+  ['NO_COLOR=1', null, /\u001b\[[\d;]*\b(?:3[0-7]|4[0-7]|9[0-7]|38|48)\b/],
+  ['TERM=screen', /\u001b\[[\d;]*\b(?:3[1-6]|9[1-6])m/, /\b[34]8;[25];/],
+  ['', /\b[34]8;5;\d+/, /\b[34]8;2;/],
+  ['COLORTERM=truecolor', /\b[34]8;2;\d+;\d+;\d+/, null],
+] as const) {
+  test(`colours as the terminal shows them: ${settings || '256 colours'}`, { skip }, async () => {
+    await inTerminal(
+      80,
+      24,
+      run,
+      async (terminal) => {
+        await terminal.until(/fills first, /);
+        const codes = terminal.coloured();
+        if (colour) assert.match(codes, colour);
+        if (others) assert.doesNotMatch(codes, others);
+      },
+      settings,
+    );
+  });
+}
+
+test('--ascii shows nothing else, in a real terminal too', { skip }, async () => {
+  await inTerminal(80, 24, `--ascii ${run}`, async (terminal) => {
+    await terminal.until(/fills first, /);
+    terminal.press('b');
+    await terminal.until(/own +share/);
+    assert.match(terminal.screen(), /^[\n\u0020-\u007e]*$/);
+  });
+});

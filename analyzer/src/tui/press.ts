@@ -4,6 +4,7 @@ import { fold } from './fold.ts';
 import { offered } from './frame.ts';
 import { keepingSelection } from './keep-selection.ts';
 import { type Action, actionOf } from './keys.ts';
+import { canShow } from './model/progress.ts';
 import { QUEUE_SORTS } from './model/queues.ts';
 import { listRoutes, ROUTE_SORTS } from './model/routes.ts';
 import { visibleRows } from './model/rows.ts';
@@ -44,8 +45,15 @@ export function press(before: UiState, key: string, context: PressContext): Pres
   const view = digit > 0 ? offered(context.data)[digit - 1] : undefined;
   if (view) return only(goTo(state, view));
   const action = actionOf(current(state).view, key);
-  return action ? act(state, action, context) : only(state);
+  if (!action) return only(state);
+  const known = canShow(current(state).view, context.data.session.stage);
+  if (!known && !ALWAYS.includes(action))
+    return only({ ...state, message: 'not known yet: still analysing' });
+  return act(state, action, context);
 }
+
+/** What can be done on a view that the analysis has not come to. */
+const ALWAYS: readonly Action[] = ['help', 'quit', 'back', 'copyCommand'];
 
 function only(state: UiState): Press {
   return { state, effects: [] };

@@ -150,6 +150,8 @@ test('while the analysis goes on, lists open as they become known and the reader
     async (out, input) => {
       assert.match(out.lines().join('\n'), /read +42 % of .* 123,456 spans/);
       const { input: read, requests, routes } = session.report;
+      await input.press('o', out);
+      assert.match(out.lines().at(-1)!, /not known yet/);
       await input.press('5', out);
       assert.match(out.lines().join('\n'), /Traces, routes and input come as soon as/);
       let seen = out.frames.length;

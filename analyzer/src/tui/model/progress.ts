@@ -1,5 +1,6 @@
 import { bytes, count } from '../../report/units.ts';
-import type { ReadingProgress } from '../session.ts';
+import type { ReadingProgress, Stage } from '../session.ts';
+import type { View } from '../state.ts';
 
 /** @returns the part of the input that is read, 0 to 1; null where its size is unknown. */
 export function shareRead({ bytes: done, totalBytes }: ReadingProgress): number | null {
@@ -14,4 +15,20 @@ export function progressText(progress: ReadingProgress): string {
       ? bytes(progress.bytes)
       : `${Math.floor(share * 100)} % of ${bytes(progress.totalBytes ?? 0)}`;
   return `${part} · ${count(progress.spans)} spans`;
+}
+
+/** What a view needs before it can show anything; the others need the whole analysis. */
+const NEEDS: Readonly<Partial<Record<View, Stage>>> = {
+  help: 'reading',
+  input: 'requests',
+  routes: 'requests',
+  traces: 'requests',
+  trace: 'requests',
+};
+
+const STAGES: readonly Stage[] = ['reading', 'requests', 'complete'];
+
+/** @returns true when the analysis has come far enough for a view. */
+export function canShow(view: View, stage: Stage): boolean {
+  return STAGES.indexOf(stage) >= STAGES.indexOf(NEEDS[view] ?? 'complete');
 }

@@ -3,25 +3,7 @@ import { bar } from '../draw/bar.ts';
 import { wrap } from '../draw/text.ts';
 import { BOLD, DIM, type Line } from '../line.ts';
 import { progressText, shareRead } from '../model/progress.ts';
-import type { Stage } from '../session.ts';
-import type { View } from '../state.ts';
 import { clean, cutMiddle } from '../width.ts';
-
-/** What a view needs before it can show anything; the others need the whole analysis. */
-const NEEDS: Readonly<Partial<Record<View, Stage>>> = {
-  help: 'reading',
-  input: 'requests',
-  routes: 'requests',
-  traces: 'requests',
-  trace: 'requests',
-};
-
-const STAGES: readonly Stage[] = ['reading', 'requests', 'complete'];
-
-/** @returns true when the analysis has come far enough for a view. */
-export function canShow(view: View, stage: Stage): boolean {
-  return STAGES.indexOf(stage) >= STAGES.indexOf(NEEDS[view] ?? 'complete');
-}
 
 /** In place of a view that is not known yet: how far the analysis has come, and what can be looked at already. */
 export function progressScreen({ session, columns }: Context): Screenful {
