@@ -123,6 +123,7 @@ export function analyze(input: Input, options: AnalyzeOptions = {}): Analysis {
       objective,
       rebuilt: rebuilt.any,
       closedLoop: findClosedLoop(requests, timeline),
+      metrics: input.metrics,
     },
     options.whatIf,
   );

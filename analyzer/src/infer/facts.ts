@@ -3,6 +3,7 @@ import type { Frame, QueueModel } from '../aggregate/queue-model.ts';
 import type { Requests } from '../aggregate/requests-types.ts';
 import type { WindowRow } from '../aggregate/types.ts';
 import type { Classes } from '../classify/types.ts';
+import type { Metric } from '../model/input.ts';
 import type { Partition } from '../partition/types.ts';
 import type { Forest } from '../tree/types.ts';
 import type { Chain } from './chain.ts';
@@ -25,6 +26,8 @@ export interface Facts {
   /** Waits and holds were rebuilt from official spans: less certain. */
   readonly rebuilt: boolean;
   readonly closedLoop: ClosedLoop | null;
+  /** What the processes counted themselves, for sampled and unsampled requests alike. */
+  readonly metrics: readonly Metric[];
 }
 
 /** A load in which the next request waits for an answer: arrivals follow completions. */

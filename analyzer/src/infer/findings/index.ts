@@ -4,6 +4,7 @@ import { chosenWithoutWeight, disturbedSteps, holdsWithoutEnd, sentNotReceived }
 import { costGrowsWithLoad, demandDrifts, retriesGrow } from './costs.ts';
 import { widestFunctions } from './cpu.ts';
 import { type Finding, statementsOf } from './finding.ts';
+import { gaugeDisagrees } from './gauges.ts';
 import { outerLargerThanInner } from './nesting.ts';
 import { capacityContradicts, closedLoop, hotInstance, losesWithoutWaiting, lowCoverage } from './shape.ts';
 import { holdsOutliveTimeout, waitsCensored } from './timeouts.ts';
@@ -32,6 +33,7 @@ const FINDINGS = [
   ask(capacityContradicts),
   ask(holdsWithoutEnd),
   ask(sentNotReceived),
+  ask(gaugeDisagrees),
   ask(disturbedSteps),
   ask(lowCoverage),
 ];
