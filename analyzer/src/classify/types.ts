@@ -1,7 +1,5 @@
 import type { SEGMENTS } from '@waitfall/instrumentation/conventions';
 
-/** Index into SEGMENTS of the conventions. */
-export type SegmentIndex = number;
 export type SegmentName = (typeof SEGMENTS)[number];
 
 /** Kinds of queue a verdict can name. */
@@ -18,7 +16,7 @@ export type ResourceKind = (typeof RESOURCE_KINDS)[number];
 
 /** What each span's own time means (design.md §2). Arrays are by row. */
 export interface Classes {
-  /** {@link SegmentIndex} of the time the span owns; for holds and rows outside trees it is not meaningful. */
+  /** Index into SEGMENTS of the conventions, for the time the span owns; for holds and rows outside trees it is not meaningful. */
   readonly segment: Uint8Array;
   /** Index into `resources`; -1 when the span belongs to none. */
   readonly resource: Int32Array;

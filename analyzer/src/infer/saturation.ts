@@ -1,4 +1,4 @@
-import { type Frame, perArrival, type QueueModel } from '../aggregate/queue-model.ts';
+import type { Frame, QueueModel } from '../aggregate/queue-model.ts';
 import { behindWindows } from '../aggregate/server-rate.ts';
 
 /** Rule 6 thresholds. */
@@ -136,9 +136,4 @@ export function shareOfHoldGrowth(
   if (growthNs <= leastGrowth * before.holdNs || growthNs <= 0) return 0;
   const queue = inner.queue.index;
   return ((after.nestedNs.get(queue) ?? 0) - (before.nestedNs.get(queue) ?? 0)) / growthNs;
-}
-
-/** Mean wait per arrival in one window (exported for tables). */
-export function meanWait(model: QueueModel, w: number): number {
-  return perArrival(model.series, model.series.waitNs, w);
 }

@@ -5,7 +5,7 @@ import { perSecond } from './numbers.ts';
 import { type Bound, limitsOf, networkOf } from './service-network.ts';
 import type { WhatIf } from './types.ts';
 
-export { type Change, parseChange } from './change.ts';
+export { parseChange } from './change.ts';
 
 /** The first queue of today, its rate alone, and what the service really sustains. */
 export interface Present {

@@ -5,7 +5,7 @@ import { decodeValue, FLAG, TYPE } from './span-codes.ts';
 import type { StringPool } from './strings.ts';
 
 export { FLAG } from './span-codes.ts';
-export { type BuilderMark, SpanTableBuilder } from './span-table-builder.ts';
+export { SpanTableBuilder } from './span-table-builder.ts';
 
 /**
  * Every span record of the input, one row each in input order, one typed array a field.

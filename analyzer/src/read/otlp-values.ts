@@ -1,4 +1,4 @@
-import type { Attributes, AttributeValue } from '../model/attributes.ts';
+import type { AttributeValue } from '../model/attributes.ts';
 import { toInteger } from './times.ts';
 
 export type JsonObject = { readonly [key: string]: unknown };
@@ -112,5 +112,3 @@ function keyValueObject(entries: readonly unknown[], depth: number): AttributeVa
   }
   return Object.fromEntries(members);
 }
-
-export const NO_ATTRIBUTES: Attributes = new Map();

@@ -1,7 +1,6 @@
 import type pg from 'pg';
 
 /** Campaign 1 is the one everybody wants; campaigns 2 to 51 share the rest. */
-export const HOT_CAMPAIGN = 1;
 export const CAMPAIGNS = 51;
 
 /** Campaigns are numbered below this, so that a row of a spread stock can be numbered beside them. */

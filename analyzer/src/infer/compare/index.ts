@@ -15,7 +15,7 @@ import {
 } from './side-by-side.ts';
 import type { Comparison } from './types.ts';
 
-export type { ChecklistLine, Comparison, Met, Pair, PredictionCheck, SideBySide } from './types.ts';
+export type { Comparison } from './types.ts';
 
 /**
  * The evidence record of one change: what broke, which queue it was, what was changed, and what that did at the same
