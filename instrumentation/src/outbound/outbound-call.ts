@@ -126,7 +126,10 @@ export class OutboundCall {
 
   failed(error: unknown): void {
     const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
-    this.#errorType ??= this.timedOut ? 'timeout' : String(code ?? name ?? 'error');
+    // The code of a DOMException is a number that says less than its name.
+    this.#errorType ??= this.timedOut
+      ? 'timeout'
+      : String(typeof code === 'string' ? code : (name ?? 'error'));
   }
 
   /** The socket is given back, or was never got. */
