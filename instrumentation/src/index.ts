@@ -7,6 +7,7 @@ export type { SlotStats } from './admission/slots.ts';
 export * from './conventions.ts';
 export { WaitfallSpanProcessor, type WaitfallSpanProcessorOptions } from './core/span-processor.ts';
 export { FileSpanProcessor } from './export/file-processor.ts';
+export { OtlpSpanProcessor } from './export/otlp-processor.ts';
 export { type HoldOptions, type QueueOptions, segment, withHold, withWait } from './generic.ts';
 export { markClientClosed } from './http/client-closed.ts';
 export { httpInstrumentationHooks } from './http/official-http.ts';

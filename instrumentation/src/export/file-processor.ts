@@ -6,15 +6,10 @@ import type { RecordedSpan } from '../standalone/recorded-span.ts';
 import type { ExportableSpan } from './exportable-span.ts';
 import { LineFile } from './line-file.ts';
 import { JsonEncoder } from './otlp-json.ts';
+import { resourcesReady } from './resource-ready.ts';
 
 const FLUSH_EVERY_MS = 200;
 const MAX_BATCH = 512;
-const RESOURCE_WAIT_MS = 1_000;
-
-interface AsyncResource {
-  asyncAttributesPending?: boolean;
-  waitForAsyncAttributes?(): Promise<void>;
-}
 
 /**
  * Span processor that writes OTLP/JSON lines to a file of this machine: what `waitfall FILE` reads. Sampled
@@ -94,14 +89,9 @@ export class FileSpanProcessor implements AnySpanProcessor {
     if (lines !== undefined) this.#file.append(lines);
   }
 
-  /** Detectors may still be looking for host attributes when the first spans end. */
   async #awaitResource(): Promise<void> {
     if (this.#resourceReady || this.#encoder.spans === 0) return;
-    for (const resource of this.#encoder.resources as AsyncResource[]) {
-      if (resource.asyncAttributesPending !== true || resource.waitForAsyncAttributes === undefined) continue;
-      const giveUp = new Promise((resolve) => setTimeout(resolve, RESOURCE_WAIT_MS).unref());
-      await Promise.race([resource.waitForAsyncAttributes().catch(() => {}), giveUp]);
-    }
+    await resourcesReady(this.#encoder.resources);
     this.#resourceReady = true;
   }
 }

@@ -6,9 +6,12 @@ import type { RecordedSpan } from '../standalone/recorded-span.ts';
 import type { ExportableSpan } from './exportable-span.ts';
 import { ProtobufEncoder } from './otlp-protobuf.ts';
 import type { OtlpSender } from './otlp-sender.ts';
+import { arePending, resourcesReady } from './resource-ready.ts';
 
 const FLUSH_EVERY_MS = 1_000;
 const MAX_BATCH = 1_024;
+/** A batch that waits for attributes of its resource grows no larger than this. */
+const MAX_UNREADY = 8 * MAX_BATCH;
 /** Bytes that wait for a slow collector; beyond this, new spans are dropped and counted. */
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 
@@ -64,6 +67,7 @@ export class OtlpDestination implements SpanDestination {
 
   /** Sends what is there now, after what is being sent. */
   async forceFlush(): Promise<void> {
+    if (this.#encoder.spans > 0) await resourcesReady(this.#encoder.resources);
     this.#seal();
     await this.#drain();
   }
@@ -81,7 +85,8 @@ export class OtlpDestination implements SpanDestination {
   }
 
   #schedule(): void {
-    if (this.#encoder.spans >= MAX_BATCH) {
+    const { spans } = this.#encoder;
+    if (spans >= MAX_BATCH && (spans >= MAX_UNREADY || !arePending(this.#encoder.resources))) {
       this.#seal();
       // Not within the callback of the request that has just ended.
       setImmediate(() => void this.#drain());

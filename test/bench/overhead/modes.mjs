@@ -1,18 +1,29 @@
 import { context, trace } from '@opentelemetry/api';
 
 /** What is compared; each runs in a process of its own. */
-export const MODES = ['none', 'official', 'official+waitfall', 'http+waitfall', 'standalone'];
+export const MODES = [
+  'none',
+  'official',
+  'official+waitfall',
+  'http+waitfall',
+  'http+waitfall+otlp',
+  'standalone',
+];
 
-async function sdk(instrumentations, wrap = (processor) => processor) {
+async function sdk(instrumentations, wrap = (processor) => processor, makeExport = batchExport) {
   const { registerInstrumentations } = await import('@opentelemetry/instrumentation');
   const { AsyncLocalStorageContextManager } = await import('@opentelemetry/context-async-hooks');
-  const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto');
-  const { BatchSpanProcessor, TracerProvider } = await import('@opentelemetry/sdk-trace');
-  const batch = new BatchSpanProcessor({ exporter: new OTLPTraceExporter(), maxQueueSize: 65_536 });
-  const provider = new TracerProvider({ spanProcessors: [wrap(batch)] });
+  const { TracerProvider } = await import('@opentelemetry/sdk-trace');
+  const provider = new TracerProvider({ spanProcessors: [wrap(await makeExport())] });
   trace.setGlobalTracerProvider(provider);
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   registerInstrumentations({ instrumentations });
+}
+
+async function batchExport() {
+  const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto');
+  const { BatchSpanProcessor } = await import('@opentelemetry/sdk-trace');
+  return new BatchSpanProcessor({ exporter: new OTLPTraceExporter(), maxQueueSize: 65_536 });
 }
 
 const http = async () => new (await import('@opentelemetry/instrumentation-http')).HttpInstrumentation();
@@ -30,8 +41,11 @@ export async function instrument(mode) {
     return;
   }
   if (mode === 'official') return sdk([await http(), ...(await others())]);
-  const { WaitfallInstrumentation, WaitfallSpanProcessor } = await import('@waitfall/instrumentation');
+  const { OtlpSpanProcessor, WaitfallInstrumentation, WaitfallSpanProcessor } = await import(
+    '@waitfall/instrumentation'
+  );
   const own = new WaitfallInstrumentation();
-  const list = mode === 'http+waitfall' ? [await http(), own] : [await http(), ...(await others()), own];
-  return sdk(list, (processor) => new WaitfallSpanProcessor(processor));
+  const list = mode.startsWith('http+') ? [await http(), own] : [await http(), ...(await others()), own];
+  const makeExport = mode.endsWith('+otlp') ? async () => new OtlpSpanProcessor() : batchExport;
+  return sdk(list, (processor) => new WaitfallSpanProcessor(processor), makeExport);
 }
