@@ -3,7 +3,6 @@
  * after keys="b b". Marked `like` as well it is compared without numbers. UPDATE_DOCS=1 writes the screen into the page.
  */
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { analyze } from '../../analyzer/src/infer/analysis.ts';
 import { readInputs } from '../../analyzer/src/read/index.ts';
@@ -12,13 +11,15 @@ import { buildSession } from '../../analyzer/src/tui/build-session.ts';
 import { Reader } from '../analyzer/tui/support.ts';
 import { blocksOf, PAGES, ROOT, settingOf, writeBlocks } from './markdown.ts';
 
+// The screens name files as they were given.
+process.chdir(ROOT);
 const SHOWN = PAGES.filter((page) => blocksOf(page).some(({ words }) => words.includes('screen')));
 
 test('some page shows the terminal UI', () => assert.notEqual(SHOWN.length, 0));
 
 for (const page of SHOWN) {
   test(`${page} shows the screens as they are drawn`, async () => {
-    const analysis = analyze(await readInputs([join(ROOT, 'docs/example/before')]));
+    const analysis = analyze(await readInputs(['docs/example/before']));
     const session = buildSession(analysis, buildReport(analysis), 'before', {});
     const drawn = [];
     for (const block of blocksOf(page).filter(({ words }) => words.includes('screen'))) {
