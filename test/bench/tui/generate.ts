@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 
 const TRACES_A_LINE = 200;
+const SPANS_A_LINE = 2000;
 const ROUTES = ['POST /signup', 'GET /signup/:id', 'GET /campaigns', 'POST /refund'];
 
 /**
@@ -49,6 +50,36 @@ export async function writeTraces(path: string, traces: number): Promise<void> {
     const line = JSON.stringify({
       resourceSpans: [{ resource, scopeSpans: [{ scope: { name: 'bench' }, spans }] }],
     });
+    if (!file.write(`${line}\n`)) await once(file, 'drain');
+  }
+  file.end();
+  await once(file, 'close');
+}
+
+/** Writes one trace of `spans` spans, one child of the root after the other: the longest list the trace view can meet. */
+export async function writeLongTrace(path: string, spans: number): Promise<void> {
+  const file = createWriteStream(path);
+  const start = 1_760_000_000_000_000_000n;
+  const id = (n: number): string => n.toString(16).padStart(16, '0');
+  const span = (n: number, parent: number, name: string, from: number, to: number) => ({
+    traceId: 'ab'.repeat(16),
+    spanId: id(n),
+    parentSpanId: parent === 0 ? '' : id(parent),
+    name,
+    kind: parent === 0 ? 2 : 3,
+    startTimeUnixNano: String(start + BigInt(from)),
+    endTimeUnixNano: String(start + BigInt(to)),
+  });
+  const resource = { attributes: [{ key: 'service.name', value: { stringValue: 'long' } }] };
+  for (let first = 1; first <= spans; first += SPANS_A_LINE) {
+    const batch: unknown[] = [];
+    for (let n = first; n < Math.min(spans + 1, first + SPANS_A_LINE); n++) {
+      const at = (n - 2) * 10_000;
+      batch.push(
+        n === 1 ? span(1, 0, 'GET /long', 0, spans * 10_000) : span(n, 1, `step ${n % 7}`, at, at + 9000),
+      );
+    }
+    const line = JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ spans: batch }] }] });
     if (!file.write(`${line}\n`)) await once(file, 'drain');
   }
   file.end();

@@ -8,12 +8,14 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { writeTraces } from './generate.ts';
+import { writeLongTrace, writeTraces } from './generate.ts';
 import { type KeyCost, Pty } from './pty.ts';
 
 const COMMAND = fileURLToPath(new URL('../../../analyzer/bin/waitfall.js', import.meta.url));
 const KEYS_A_KIND = 40;
 const IDLE_MS = 2000;
+/** Of the one long trace. */
+const SPANS = 100_000;
 const SIZES: readonly (readonly [columns: number, rows: number])[] = [
   [80, 24],
   [120, 40],
@@ -33,6 +35,10 @@ try {
   console.log(`first screen of ${300} traces: ${(await firstScreen(small)).toFixed(0)} ms (median of 5)\n`);
   console.log(`${traces.toLocaleString('en-US')} traces   p50 / p95 ms   cpu ms   bytes (a key)`);
   for (const [columns, rows] of SIZES) await measure(large, columns, rows);
+  const long = join(directory, 'long.jsonl');
+  await writeLongTrace(long, SPANS);
+  console.log(`\none trace of ${SPANS.toLocaleString('en-US')} spans`);
+  for (const [columns, rows] of SIZES) await measureTrace(long, columns, rows);
 } finally {
   rmSync(directory, { recursive: true, force: true });
 }
@@ -60,16 +66,8 @@ async function measure(path: string, columns: number, rows: number): Promise<voi
       ['page', ' '],
       ['view', '53'],
     ] as const) {
-      const costs: KeyCost[] = [];
       if (name === 'page') await pty.press('g');
-      const before = pty.cpuMs();
-      for (let n = 0; n < KEYS_A_KIND; n++) costs.push(await pty.press(keys[n % keys.length]));
-      const cpu = (pty.cpuMs() - before) / KEYS_A_KIND;
-      const latency = costs.map((cost) => cost.latencyMs);
-      const bytes = costs.reduce((sum, cost) => sum + cost.bytes, 0) / costs.length;
-      console.log(
-        `${`${columns}x${rows}`.padEnd(8)} ${name.padEnd(6)} ${quantile(latency, 0.5).toFixed(1).padStart(8)} / ${quantile(latency, 0.95).toFixed(1).padStart(6)} ${cpu.toFixed(1).padStart(8)} ${bytes.toFixed(0).padStart(8)}`,
-      );
+      await measureKeys(pty, `${columns}x${rows}`, name, keys);
     }
     const idle = pty.cpuMs();
     await sleep(IDLE_MS);
@@ -80,6 +78,33 @@ async function measure(path: string, columns: number, rows: number): Promise<voi
   } finally {
     await pty.close();
   }
+}
+
+async function measureTrace(path: string, columns: number, rows: number): Promise<void> {
+  const pty = new Pty(`${process.execPath} ${COMMAND} ${path}`, columns, rows);
+  try {
+    await pty.until('Confidence', 600_000);
+    await pty.press('5');
+    await pty.press('\r');
+    await pty.until('share', 600_000);
+    await pty.press('j');
+    await measureKeys(pty, `${columns}x${rows}`, 'move', 'j');
+    await measureKeys(pty, `${columns}x${rows}`, 'page', ' ');
+  } finally {
+    await pty.close();
+  }
+}
+
+async function measureKeys(pty: Pty, size: string, name: string, keys: string): Promise<void> {
+  const costs: KeyCost[] = [];
+  const before = pty.cpuMs();
+  for (let n = 0; n < KEYS_A_KIND; n++) costs.push(await pty.press(keys[n % keys.length]));
+  const cpu = (pty.cpuMs() - before) / KEYS_A_KIND;
+  const latency = costs.map((cost) => cost.latencyMs);
+  const bytes = costs.reduce((sum, cost) => sum + cost.bytes, 0) / costs.length;
+  console.log(
+    `${size.padEnd(8)} ${name.padEnd(6)} ${quantile(latency, 0.5).toFixed(1).padStart(8)} / ${quantile(latency, 0.95).toFixed(1).padStart(6)} ${cpu.toFixed(1).padStart(8)} ${bytes.toFixed(0).padStart(8)}`,
+  );
 }
 
 function timed(args: readonly string[]): number {

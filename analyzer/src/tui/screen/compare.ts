@@ -10,7 +10,7 @@ import { commonSteps, comparedFacts } from '../model/compare.ts';
 import { bySegment, partsOf, segmentText } from '../model/segments.ts';
 import type { ComparedWith } from '../session.ts';
 import type { Theme } from '../theme.ts';
-import { clean, padEnd, padStart } from '../width.ts';
+import { clean, padEnd, padStart, width } from '../width.ts';
 import { scrolled } from './scroll.ts';
 
 /** Before and after a change: what it did, the steps both runs have, and the whole evidence record below. */
@@ -35,14 +35,21 @@ export function compareScreen(context: Context): Screenful {
   return { ...scrolled(context, heading, lines), copy: comparison.conclusion };
 }
 
+const AFTER = 'after (the other tabs)';
+
 function factLines({ session, columns }: Context, { report }: ComparedWith): Line[] {
-  const cells = Math.floor((columns - 20) / 2);
-  const lines: Line[] = [[[`${' '.repeat(18)}${padEnd('before', cells)} after (the other tabs)`, DIM]]];
-  for (const { what, before, after } of comparedFacts(report, session.report)) {
+  const facts = comparedFacts(report, session.report);
+  const room = columns - 20;
+  const after = Math.max(...facts.map((fact) => width(clean(fact.after))), width(AFTER));
+  // The chain of queues is long on one side only, once the change has helped: that side gets what the other leaves.
+  const wanted = Math.max(...facts.map((fact) => width(clean(fact.before))));
+  const cells = Math.max(Math.floor(room / 2), Math.min(wanted, room - after - 1));
+  const lines: Line[] = [[[`${' '.repeat(18)}${padEnd('before', cells)} ${AFTER}`, DIM]]];
+  for (const fact of facts) {
     lines.push([
-      [` ${padEnd(what, 16)} `, DIM],
-      [`${padEnd(clean(before), cells)} `],
-      [padEnd(clean(after), cells), before === after ? undefined : BOLD],
+      [` ${padEnd(fact.what, 16)} `, DIM],
+      [`${padEnd(clean(fact.before), cells)} `],
+      [padEnd(clean(fact.after), room - cells), fact.before === fact.after ? undefined : BOLD],
     ]);
   }
   return lines;
@@ -86,15 +93,15 @@ const RENDERED = new WeakMap<Document, { columns: number; lines: readonly Line[]
 
 /** The evidence record as the text report prints it, laid out once for each width. */
 function recordLines(record: Document, columns: number): readonly Line[] {
-  const width = Math.min(110, columns - 2);
+  const lineCells = Math.min(110, columns - 2);
   const known = RENDERED.get(record);
-  if (known?.columns === width) return known.lines;
-  const lines = renderText(record, { columns: width, ascii: false, color: false })
+  if (known?.columns === lineCells) return known.lines;
+  const lines = renderText(record, { columns: lineCells, ascii: false, color: false })
     .trimEnd()
     .split('\n')
     // The first section repeats what stands above.
     .slice(4)
     .map((text): Line => [[` ${text}`, /^\S/.test(text) ? BOLD : undefined]]);
-  RENDERED.set(record, { columns: width, lines });
+  RENDERED.set(record, { columns: lineCells, lines });
   return lines;
 }
