@@ -59,7 +59,8 @@ export function startStandalone(own: WaitfallInstrumentation): boolean {
   if (sampler === undefined) return false;
   const destinations: SpanDestination[] = [];
   const target = otlpTargetFromEnv();
-  if (target !== undefined) destinations.push(new OtlpDestination(new OtlpSender(target)));
+  const otlp = target === undefined ? undefined : new OtlpDestination(new OtlpSender(target));
+  if (otlp !== undefined) destinations.push(otlp);
   const path = process.env['WAITFALL_TRACE_FILE'];
   const file = path ? new FileSpanProcessor(path) : undefined;
   if (file !== undefined) destinations.push(file as SpanDestination);
@@ -83,7 +84,11 @@ export function startStandalone(own: WaitfallInstrumentation): boolean {
       flushRecorded();
       file?.flushSync();
     },
-    flush: () => provider.forceFlush(),
+    flush: async () => {
+      await provider.forceFlush();
+      const missing = otlp?.dropped ?? 0;
+      if (missing > 0) warnOnce('missing', `${missing} spans were never sent`);
+    },
     needsAsync: target !== undefined,
   });
   return true;

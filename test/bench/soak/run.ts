@@ -2,7 +2,7 @@
  * Does instrumentation keep anything? Drives a service with waits, timeouts, errors and clients that leave, and
  * looks at its heap after garbage collection:
  *
- *   npm run soak [-- --requests 1000000]
+ *   npm run soak [-- 1000000]
  *
  * Fails when a hold or a lock stays open, or when the heap grows by more than a few bytes per request.
  */
@@ -14,8 +14,10 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { openDatabase } from '../../../sample-app/src/postgres/database.ts';
 
-const { values } = parseArgs({ options: { requests: { type: 'string', default: '1000000' } } });
-const requests = Number(values.requests);
+const { positionals } = parseArgs({ allowPositionals: true });
+const requests = Number(positionals[0] ?? 1_000_000);
+if (!(requests >= 1_000))
+  throw new RangeError(`soak: ${positionals[0]} is no number of requests from 1000 on`);
 const SLICES = 10;
 /** The compiler, caches and pools fill up in the first slices; after them nothing may grow. */
 const WARM_SLICES = 3;
