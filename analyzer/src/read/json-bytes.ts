@@ -193,3 +193,15 @@ export class JsonBytes {
     return (pairs & 0xff) * 100 + ((pairs >>> 16) & 0xff);
   }
 }
+
+/** Whether a byte can stand in a number, true, false or null. */
+export function isWord(c: number): boolean {
+  return (
+    (c >= 0x30 && c <= 0x39) ||
+    (c >= 0x61 && c <= 0x7a) ||
+    c === 0x2d ||
+    c === 0x2b ||
+    c === 0x2e ||
+    c === 0x45
+  );
+}

@@ -1,3 +1,5 @@
+import { isWord, LITERAL } from './json-bytes.ts';
+import { closersOf, type Frame, isListOfRecords, isSplittable, LISTS, type Split } from './json-frames.ts';
 import { quote } from './quote.ts';
 
 /** What the last significant byte was; decides what may follow. */
@@ -6,57 +8,11 @@ const AFTER = { start: 0, openObject: 1, openArray: 2, comma: 3, colon: 4, value
 /** Real exports nest about ten levels; beyond this the input is garbage or an attack. */
 const MAX_DEPTH = 512;
 
-const LITERAL = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
 const MAX_NUMBER_LENGTH = 400;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const NEWLINE = 10;
-
-/** Lists that may be read in parts, and the member that must stand before them for the parts to be complete. */
-const LISTS = new Map<string, readonly string[]>([
-  ...['resourceSpans', 'resource_spans', 'resourceMetrics', 'resource_metrics'].map(standsAlone),
-  ...['resourceLogs', 'resource_logs', 'batches', 'data', 'result', 'traces'].map(standsAlone),
-  ...['scopeSpans', 'scope_spans', 'scopeMetrics', 'scope_metrics', 'scopeLogs', 'scope_logs'].map(
-    needsResource,
-  ),
-  ...['instrumentationLibrarySpans', 'instrumentation_library_spans'].map(needsResource),
-  // A Jaeger trace may name its processes behind its spans.
-  ['spans', ['scope', 'instrumentationLibrary', 'instrumentation_library', 'processes', 'traceID']],
-  ['metrics', ['scope']],
-  ['logRecords', ['scope']],
-]);
-
-function standsAlone(key: string): [string, readonly string[]] {
-  return [key, []];
-}
-
-function needsResource(key: string): [string, readonly string[]] {
-  return [key, ['resource']];
-}
-
-/** One open object or list. Positions count from the first byte of the value. */
-interface Frame {
-  readonly list: boolean;
-  /** The member's name, for a list inside an object. */
-  readonly key: string;
-  /** After the opening bracket. */
-  contentStart: number;
-  /** After the last complete element or member, and after the comma behind it; 0 when there is none. */
-  elementEnd: number;
-  commaEnd: number;
-  /** Names of members begun so far; kept for the outer levels only. */
-  readonly keys: string[];
-  /** Contents of finished lists among the members: already read once something after them was split off. */
-  readonly spent: { from: number; to: number }[];
-}
-
-/** Where a value can be read in part; positions count from its first byte. */
-export interface Split {
-  readonly end: number;
-  readonly closers: string;
-  readonly spent: readonly (readonly [from: number, to: number])[];
-}
 
 /** Names are looked at only this deep: lists that can be split lie no deeper. */
 const NAMED_DEPTH = 8;
@@ -283,7 +239,7 @@ export class JsonSkeleton {
    * @returns null when no list can be split yet.
    */
   split(): Split | null {
-    const depth = this.#frames.findIndex((frame, i) => frame.commaEnd > 0 && this.#splittable(i));
+    const depth = this.#frames.findIndex((frame, i) => frame.commaEnd > 0 && isSplittable(this.#frames, i));
     if (depth < 0) return null;
     const frame = this.#frames[depth];
     const end = frame.commaEnd - 1;
@@ -295,17 +251,7 @@ export class JsonSkeleton {
     for (const [from, to] of spent) this.#shift(from, to - from);
     frame.elementEnd = 0;
     frame.commaEnd = 0;
-    return { end, closers: this.#closers(depth), spent };
-  }
-
-  #splittable(depth: number): boolean {
-    const frame = this.#frames[depth];
-    if (!frame.list) return false;
-    const parent = this.#frames[depth - 1];
-    if (parent === undefined) return true;
-    if (parent.list) return depth === 1;
-    const needs = LISTS.get(frame.key);
-    return needs !== undefined && (needs.length === 0 || needs.some((key) => parent.keys.includes(key)));
+    return { end, closers: closersOf(this.#frames, depth), spent };
   }
 
   #shift(after: number, by: number): void {
@@ -332,31 +278,13 @@ export class JsonSkeleton {
   salvage(buffer: Buffer, start: number): string | null {
     for (let depth = this.#frames.length - 1; depth >= 0; depth--) {
       const frame = this.#frames[depth];
-      if (frame.elementEnd === 0 || !(frame.list ? this.#isList(depth) : frame.spent.length > 0)) continue;
-      return buffer.toString('utf8', start, start + frame.elementEnd) + this.#closers(depth);
+      if (
+        frame.elementEnd === 0 ||
+        !(frame.list ? isListOfRecords(this.#frames, depth) : frame.spent.length > 0)
+      )
+        continue;
+      return buffer.toString('utf8', start, start + frame.elementEnd) + closersOf(this.#frames, depth);
     }
     return null;
   }
-
-  #isList(depth: number): boolean {
-    const frame = this.#frames[depth];
-    return frame.list && (depth === 0 || (this.#frames[depth - 1].list ? depth === 1 : LISTS.has(frame.key)));
-  }
-
-  #closers(depth: number): string {
-    let text = '';
-    for (let i = depth; i >= 0; i--) text += this.#frames[i].list ? ']' : '}';
-    return text;
-  }
-}
-
-function isWord(c: number): boolean {
-  return (
-    (c >= 0x30 && c <= 0x39) ||
-    (c >= 0x61 && c <= 0x7a) ||
-    c === 0x2d ||
-    c === 0x2b ||
-    c === 0x2e ||
-    c === 0x45
-  );
 }

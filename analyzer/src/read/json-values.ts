@@ -1,9 +1,11 @@
-import { type Position, STILL_WRITTEN } from './collector.ts';
-import { unknownReason } from './json-shapes.ts';
-import { JsonSkeleton, type Split } from './json-skeleton.ts';
+import { STILL_WRITTEN } from './collector.ts';
+import type { Split } from './json-frames.ts';
+import { JsonSkeleton } from './json-skeleton.ts';
+import { type JsonHandler, type TornLine, ValueReader } from './json-value-reader.ts';
 import { LineBuffer, PADDING } from './line-buffer.ts';
-import { parseJson } from './parse-json.ts';
 import { quote } from './quote.ts';
+
+export type { TornLine } from './json-value-reader.ts';
 
 /** A value larger than this is read in parts, cut between the elements of its lists. */
 const SPLIT_BYTES = 4 << 20;
@@ -12,26 +14,6 @@ const MAX_VALUE_BYTES = 128 << 20;
 
 const REQUEST_STARTS = ['{"resourceSpans"', '{"resourceMetrics"', '{"resourceLogs"'];
 
-export interface JsonHandler {
-  /** Takes one parsed value. Returns false when its format is unknown. */
-  value(value: unknown, at: Position): boolean;
-  /** Takes one value as bytes, ahead of JSON.parse, with {@link PADDING} behind. Returns false to have it parsed. */
-  line?(buffer: Buffer, from: number, to: number): boolean;
-  broken(at: Position, reason: string): void;
-  /** The input ends inside `what`. */
-  unfinished(at: Position, what: string): void;
-}
-
-/** The start of a line whose rest may stand at the beginning of the next file. */
-export interface TornLine {
-  /** The file it ends; set by who knows it. */
-  readonly file?: string;
-  readonly bytes: Buffer;
-  readonly at: Position;
-  /** Its complete records as a document, where the file holds nothing else. */
-  readonly salvage: string | null;
-}
-
 /**
  * Cuts a stream of bytes into JSON values, whatever separates them: JSON lines, concatenated or pretty-printed
  * documents, or one document larger than memory. What is broken costs as few lines as possible.
@@ -39,25 +21,21 @@ export interface TornLine {
  * A line that parses as a whole is a value. Only where that fails the bytes are walked one by one.
  */
 export class JsonValues {
-  readonly #handler: JsonHandler;
+  readonly #reader: ValueReader;
   readonly #splitBytes: number;
   readonly #input = new LineBuffer();
   readonly #skeleton = new JsonSkeleton();
   #torn: TornLine | null;
-  #valueLine = 1;
   #mode: 'between' | 'walking' | 'skipping line' | 'skipping rest' | 'skipping value' = 'between';
   /** A value ended inside this line: the rest of the line is walked, or parsing it again and again is quadratic. */
   #walkLine = false;
   /** Why the value begun is broken, and how far it was walked. */
   #broken = { reason: '', at: 0 };
-  /** Debris of a broken document, reported as one. */
-  #debris: { line: number; lastLine: number; reason: string } | null = null;
   /** Parts of the value begun were read already. */
   #inParts = false;
-  #values = 0;
 
   constructor(handler: JsonHandler, torn: TornLine | null = null, splitBytes = SPLIT_BYTES) {
-    this.#handler = handler;
+    this.#reader = new ValueReader(handler);
     this.#torn = torn;
     this.#splitBytes = splitBytes;
   }
@@ -71,13 +49,13 @@ export class JsonValues {
   end(): TornLine | null {
     this.#run(true);
     const rest = this.#mode === 'walking' ? this.#unfinished() : null;
-    this.#closeDebris();
+    this.#reader.closeDebris();
     return rest;
   }
 
   /** Values handed over so far. */
   get values(): number {
-    return this.#values;
+    return this.#reader.values;
   }
 
   /** True when every value so far stood on one line. */
@@ -113,9 +91,9 @@ export class JsonValues {
   /** Looks for the next value and reads whole lines. */
   #between(final: boolean): boolean {
     const input = this.#input;
-    if (input.skipSpace(this.#values > 0)) this.#walkLine = false;
+    if (input.skipSpace(this.#reader.values > 0)) this.#walkLine = false;
     if (input.length === 0) return false;
-    this.#valueLine = input.line;
+    this.#reader.line = input.line;
     const first = input.bytes[input.start];
     const opens = first === 0x7b || first === 0x5b;
     let lineEnd = -1;
@@ -145,16 +123,7 @@ export class JsonValues {
     const end = input.trimmedEnd(lineEnd);
     const last = input.bytes[end - 1];
     if (last !== 0x7d && last !== 0x5d) return false;
-    return this.#read(input.bytes, input.start, end);
-  }
-
-  /** Reads one value; its bytes first, as text only where nobody knows them. @returns false when it is no JSON. */
-  #read(bytes: Buffer, from: number, end: number): boolean {
-    if (this.#handler.line?.(bytes, from, end)) {
-      this.#good();
-      return true;
-    }
-    return this.#parse(bytes.toString('utf8', from, end));
+    return this.#reader.read(input.bytes, input.start, end);
   }
 
   /** Only the first line of a file can do that. */
@@ -162,35 +131,9 @@ export class JsonValues {
     const torn = this.#torn;
     if (torn === null || this.#input.line > 1 || !this.#input.atBeginning) return false;
     const whole = Buffer.concat([torn.bytes, this.#input.bytes.subarray(0, lineEnd)]);
-    if (!this.#parse(whole.toString('utf8'))) return false;
+    if (!this.#reader.parse(whole.toString('utf8'))) return false;
     this.#torn = null;
     return true;
-  }
-
-  /** @returns false when the text is no JSON. A value of unknown format is reported here. */
-  #parse(text: string): boolean {
-    const fate = this.#take(text);
-    if (fate === 'known' || fate === 'invalid') return fate === 'known';
-    if (this.#debris === null) this.#handler.broken(this.#position(), fate.unknown);
-    else this.#debris.lastLine = this.#valueLine;
-    return true;
-  }
-
-  #take(text: string): 'known' | 'invalid' | { readonly unknown: string } {
-    let value: unknown;
-    try {
-      value = parseJson(text);
-    } catch {
-      return 'invalid';
-    }
-    if (!this.#handler.value(value, this.#position())) return { unknown: unknownReason(value) };
-    this.#good();
-    return 'known';
-  }
-
-  #good(): void {
-    this.#closeDebris();
-    this.#values++;
   }
 
   /** Walks the bytes of a value that is not one line. */
@@ -200,7 +143,7 @@ export class JsonValues {
     const state = skeleton.walk(input.bytes, input.start, input.end);
     const position = input.start + skeleton.position;
     if (state === 'complete') {
-      if (this.#read(input.bytes, input.start, position)) {
+      if (this.#reader.read(input.bytes, input.start, position)) {
         if (skeleton.newlines > 0) this.lines = false;
         input.jumpTo(position, skeleton.newlines);
         this.#walkLine = true;
@@ -224,16 +167,16 @@ export class JsonValues {
       if (input.length < MAX_VALUE_BYTES) return;
       const megabytes = MAX_VALUE_BYTES >> 20;
       const reason = `one value of more than ${megabytes} MB without a list to read it by: skipped`;
-      this.#handler.broken(this.#position(), reason);
+      this.#reader.broken(reason);
       this.#mode = 'skipping value';
       return;
     }
     this.#inParts = true;
     if (this.#skeleton.newlines > 0) this.lines = false;
-    const values = this.#values;
-    if (!this.#part(cut)) this.#handler.broken(this.#position(), 'not valid JSON in part');
+    const { values } = this.#reader;
+    if (!this.#part(cut)) this.#reader.broken('not valid JSON in part');
     // The parts of one value count as one, once its end is reached.
-    this.#values = values;
+    this.#reader.values = values;
     for (const [from, to] of cut.spent) input.cut(input.start + from, input.start + to);
   }
 
@@ -244,7 +187,7 @@ export class JsonValues {
     const part = Buffer.allocUnsafe(length + PADDING);
     bytes.copy(part, 0, start, start + end);
     part.write(closers, end, 'latin1');
-    return this.#read(part, 0, length);
+    return this.#reader.read(part, 0, length);
   }
 
   #skipValue(): boolean {
@@ -297,18 +240,18 @@ export class JsonValues {
     while (input.start < end) {
       const newline = input.newlineFrom(input.start);
       const lineEnd = newline < 0 || newline > end ? end : newline;
-      this.#valueLine = input.line;
+      this.#reader.line = input.line;
       if (this.#lineOrItsTail(lineEnd)) good++;
       else if (input.trimmedEnd(lineEnd) > input.start) bad.push(input.line);
       input.moveTo(lineEnd < end ? lineEnd + 1 : lineEnd);
     }
-    if (this.#debris !== null) this.#debris.lastLine = input.line;
+    if (this.#reader.hasDebris) this.#reader.debrisUpTo(input.line);
     else if (good === 0 && document) {
       // No line stands alone: a document. Its complete records are kept, and what follows is its debris.
-      this.#valueLine = first;
-      if (salvage !== null) this.#take(salvage);
-      this.#debris = { line: first, lastLine: input.line, reason };
-    } else for (const line of bad) this.#handler.broken({ line }, reason);
+      this.#reader.line = first;
+      if (salvage !== null) this.#reader.take(salvage);
+      this.#reader.openDebris(first, input.line, reason);
+    } else for (const line of bad) this.#reader.broken(reason, { line });
   }
 
   /** A process killed in mid-line and started again leaves a whole record behind the torn one. */
@@ -317,47 +260,35 @@ export class JsonValues {
     let end = this.#input.trimmedEnd(lineEnd);
     if (bytes[end - 1] === 0x2c) end--;
     if (end <= start || bytes[end - 1] !== 0x7d) return false;
-    if (bytes[start] === 0x7b && this.#take(this.#input.text(start, end)) === 'known') return true;
+    if (bytes[start] === 0x7b && this.#reader.take(this.#input.text(start, end)) === 'known') return true;
     const line = bytes.subarray(start + 1, end);
     const tail = Math.max(...REQUEST_STARTS.map((text) => line.lastIndexOf(text)));
-    if (tail < 0 || this.#take(this.#input.text(start + 1 + tail, end)) !== 'known') return false;
+    if (tail < 0 || this.#reader.take(this.#input.text(start + 1 + tail, end)) !== 'known') return false;
     const reason = `${this.#broken.reason} (torn; a whole record follows on the same line)`;
-    this.#handler.broken(this.#position(), reason);
+    this.#reader.broken(reason);
     return true;
-  }
-
-  #closeDebris(): void {
-    const debris = this.#debris;
-    if (debris === null) return;
-    this.#debris = null;
-    const more = debris.lastLine > debris.line ? ` (with the lines up to ${debris.lastLine})` : '';
-    this.#handler.broken({ line: debris.line }, `${debris.reason}${more}`);
   }
 
   /** The input ended inside a value. */
   #unfinished(): TornLine | null {
     const input = this.#input;
     const document = this.#inParts || this.#skeleton.newlines > 0;
-    const salvage = document || this.#values === 0 ? this.#skeleton.salvage(input.bytes, input.start) : null;
-    const at = this.#position();
+    const salvage =
+      document || this.#reader.values === 0 ? this.#skeleton.salvage(input.bytes, input.start) : null;
+    const { at } = this.#reader;
     if (!document) return { bytes: Buffer.from(input.bytes.subarray(input.start, input.end)), at, salvage };
     const what = this.#inParts ? 'unfinished document' : `unfinished document of ${input.length} bytes`;
-    if (salvage !== null && this.#take(salvage) === 'known')
-      this.#handler.unfinished(at, `${what} ${SALVAGED}`);
-    else if (this.#inParts) this.#handler.unfinished(at, what);
+    if (salvage !== null && this.#reader.take(salvage) === 'known')
+      this.#reader.unfinished(at, `${what} ${SALVAGED}`);
+    else if (this.#inParts) this.#reader.unfinished(at, what);
     else {
       this.#broken = { reason: `${what}: ${STILL_WRITTEN}`, at: 0 };
       this.#recover(input.end);
-      if (this.#debris?.reason === this.#broken.reason) {
-        this.#debris = null;
-        this.#handler.unfinished(at, what);
+      if (this.#reader.dropDebris(this.#broken.reason)) {
+        this.#reader.unfinished(at, what);
       }
     }
     return null;
-  }
-
-  #position(): Position {
-    return { line: this.#valueLine };
   }
 }
 
