@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { spawnService } from '../support/spawned.ts';
+import { type Remote, startRemote } from './servers.ts';
+
+const SERVER = 2;
+const CLIENT = 3;
+const OWN = '@waitfall/instrumentation';
+
+let remote: Remote;
+before(async () => {
+  remote = await startRemote(5);
+});
+after(() => remote.close());
+
+describe('a service under register', { concurrency: 2 }, () => {
+  for (const [how, env, scope] of [
+    ['own CLIENT spans', { WAITFALL_CLIENT_SPANS: 'own' }, OWN],
+    ['the official instrumentations installed', {}, undefined],
+  ] as const) {
+    test(`${how}: one span a call, and the trace goes on`, async () => {
+      const service = await spawnService('../../outbound/service.mjs', { ...env, REMOTE_URL: remote.origin });
+      const traces = new Map<string, string>();
+      for (const [at, way] of ['/http', '/fetch', '/undici'].entries()) {
+        const traceId = `${at + 1}`.repeat(31) + (scope === OWN ? 'a' : 'b');
+        traces.set(way, traceId);
+        const headers = { traceparent: `00-${traceId}-${'1'.repeat(16)}-01` };
+        await (await fetch(`${service.url}${way}`, { headers })).text();
+      }
+      await service.stop();
+      for (const [way, traceId] of traces) {
+        const spans = service.spans().filter((span) => span.traceId === traceId);
+        const clients = spans.filter((span) => span.kind === CLIENT);
+        assert.equal(clients.length, 1, `${way}: ${clients.length} CLIENT spans`);
+        const [client] = clients;
+        if (scope !== undefined) assert.equal(client.scope, scope);
+        const server = spans.find((span) => span.kind === SERVER);
+        assert.equal(client.parentSpanId, server?.spanId);
+        const seen = remote.seen.find((one) => String(one.headers.traceparent).includes(traceId));
+        assert.equal(seen?.path, way);
+        assert.equal(seen?.headers.traceparent, `00-${traceId}-${client.spanId}-01`);
+        for (const span of spans.filter((one) => one.name.startsWith('wait_for connect:')))
+          assert.equal(span.parentSpanId, client.spanId);
+      }
+    });
+  }
+
+  test('switched off: no CLIENT spans of ours, and no waits', async () => {
+    const service = await spawnService('../../outbound/service.mjs', {
+      WAITFALL_CLIENT_SPANS: 'own',
+      WAITFALL_OUTBOUND: 'false',
+      REMOTE_URL: remote.origin,
+    });
+    await (await fetch(`${service.url}/http`)).text();
+    await service.stop();
+    assert.deepEqual(
+      service.spans().map((span) => span.kind),
+      [SERVER],
+    );
+  });
+});
