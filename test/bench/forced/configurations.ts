@@ -144,12 +144,12 @@ export const CONFIGURATIONS: readonly Configuration[] = [
   },
   {
     name: 'connection churn',
-    forced: 'a connection a request, one at a time let in every 20 ms: 45/s',
-    rates: [12, 20, 30, 55, 65],
+    forced: 'a connection a request, one at a time let in every 50 ms: 20/s',
+    rates: [6, 10, 14, 26, 32],
     campaign: 'any',
     expected: { kind: 'connection', resource: /^connect:pg-pool:signup$/ },
     async surround({ host, port }) {
-      const door = await slowDoor(host, port, 20);
+      const door = await slowDoor(host, port, 50);
       return {
         ...forcing({ connectionUses: 1 }, { poolMax: 80 }),
         databaseAddress: door.address,
