@@ -167,6 +167,14 @@ test('spans that sound like a wait come with the rule that makes them one', asyn
   );
 });
 
+test('waits that say so themselves are seen, whoever recorded them; known names need no rule', async () => {
+  const stated: Span = { ...poolWait, scope: 'our-own' };
+  const known: Span = { ...poolWait, id: '5', scope: PG, name: 'pg-pool.connect', attributes: {} };
+  const found = await ids('stated', service('orders', NODE, [server(HTTP), stated, known]));
+  assert.ok(!found.ids.includes('not-instrumented'), found.ids.join());
+  assert.ok(!found.ids.includes('like-a-wait'), found.ids.join());
+});
+
 test('a service in another language and one that only calls are not told to load a Node package', async () => {
   const java = await ids(
     'java',

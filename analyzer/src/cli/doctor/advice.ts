@@ -1,3 +1,4 @@
+import { KNOWN_NAMES } from '../../classify/known-names.ts';
 import type { Analysis } from '../../infer/analysis.ts';
 import { plural } from '../../report/sections/head.ts';
 import { count, percent } from '../../report/units.ts';
@@ -30,9 +31,9 @@ const LEAST_SPANS = 20;
 /** Roots whose parent is missing: more than these are no accident of sampling or of the end of a file. */
 const ORPHAN_SHARE = 0.05;
 
-const isNode = ({ resource: { attributes } }: ServiceFacts) =>
-  ['nodejs', ''].includes(textOf(attributes, 'telemetry.sdk.language')) &&
-  ['nodejs', ''].includes(textOf(attributes, 'process.runtime.name'));
+const languageOf = ({ resource: { attributes } }: ServiceFacts) =>
+  textOf(attributes, 'telemetry.sdk.language') || textOf(attributes, 'process.runtime.name');
+const isNode = (facts: ServiceFacts) => languageOf(facts) === 'nodejs';
 const hasScope = ({ scopes }: ServiceFacts, word: string) =>
   [...scopes.values()].some(({ name }) => name.includes(word));
 
@@ -46,8 +47,8 @@ const noName: Rule = ({ service }) =>
       }
     : null;
 
-const noInstance: Rule = ({ instances }) =>
-  instances.has('')
+const noInstance: Rule = ({ instances, spans }) =>
+  instances.has('') && spans >= LEAST_SPANS
     ? {
         id: 'no-instance',
         level: 'mend',
@@ -57,13 +58,14 @@ const noInstance: Rule = ({ instances }) =>
     : null;
 
 const noWaitfall: Rule = (facts) => {
-  if (hasWaitfall(facts) || isClientOnly(facts)) return null;
+  if (hasWaitfall(facts) || facts.statedWaits > 0 || isClientOnly(facts)) return null;
+  const language = languageOf(facts);
   if (!isNode(facts)) {
     return {
       id: 'other-language',
       level: 'more',
-      text: `Not a Node service (${textOf(facts.resource.attributes, 'telemetry.sdk.language') || textOf(facts.resource.attributes, 'process.runtime.name')}): only what its own instrumentation records is seen.`,
-      how: 'spans with waitfall.segment and waitfall.resource, or --rules for the spans it has, make its waits visible',
+      text: `${language === '' ? 'The export does not say in which language it runs' : `Not a Node service (${language})`}: only what its own instrumentation records is seen.`,
+      how: `${language === '' ? 'for a Node service waitfall init in its folder; else ' : ''}spans with waitfall.segment and waitfall.resource, or --rules for the spans it has`,
     };
   }
   return {
@@ -152,7 +154,9 @@ const LIKE_A_WAIT =
   /\b(wait|waiting|acquire|checkout|queue|queued|lock|mutex|semaphore|throttle|backoff|connect)\b/i;
 
 const likeAWait: Rule = (facts) => {
-  const found = mostUnmeasured(facts).find(({ name }) => LIKE_A_WAIT.test(name.replaceAll(/[._-]/g, ' ')));
+  const found = mostUnmeasured(facts).find(
+    ({ name }) => !KNOWN_NAMES.has(name) && LIKE_A_WAIT.test(name.replaceAll(/[._-]/g, ' ')),
+  );
   if (found === undefined) return null;
   return {
     id: 'like-a-wait',

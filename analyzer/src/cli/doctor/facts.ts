@@ -1,5 +1,5 @@
 import { SCOPE_NAME, SEGMENTS } from '@waitfall/instrumentation/conventions';
-import { segmentIndex } from '../../classify/classify.ts';
+import { isWait, segmentIndex } from '../../classify/classify.ts';
 import type { SegmentName } from '../../classify/types.ts';
 import type { Analysis } from '../../infer/analysis.ts';
 import type { Attributes } from '../../model/attributes.ts';
@@ -42,6 +42,8 @@ export interface ServiceFacts {
   unmeasuredNs: number;
   wholeMillisecondStarts: number;
   holds: number;
+  /** Waits that say so themselves (`waitfall.segment`), whoever recorded them. */
+  statedWaits: number;
 }
 
 /** @returns the services of an analysis, the most time first. */
@@ -86,6 +88,7 @@ export function serviceFacts({ forest, partition, classes }: Analysis): ServiceF
       const seen = facts.segments.get(name) ?? { spans: 0, resources: new Set<string>() };
       facts.segments.set(name, seen);
       seen.spans++;
+      if (isWait(segment) && classes.inferred[row] === 0) facts.statedWaits++;
       if (own !== '') seen.resources.add(own);
     }
   }
@@ -117,6 +120,7 @@ export function serviceFacts({ forest, partition, classes }: Analysis): ServiceF
       unmeasuredNs: 0,
       wholeMillisecondStarts: 0,
       holds: 0,
+      statedWaits: 0,
     };
     byService.set(resource.service, facts);
     return facts;
