@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { test } from 'node:test';
 import { buildProgram } from '../../analyzer/src/cli/program.ts';
@@ -101,6 +101,38 @@ test('scripts, variables and segments in the pages exist', () => {
     }
   }
   assert.deepEqual(wrong, []);
+});
+
+test('the architecture page names the folders there are', () => {
+  const page = readPage('docs/architecture.md');
+  const rows = (from: string) => {
+    const section = page.slice(page.indexOf(`## ${from}`));
+    return [...section.slice(0, section.indexOf('\n## ', 5)).matchAll(/^\| (.+?) \|/gm)]
+      .flatMap(([, cell]) => [...cell.matchAll(/`([^`]+)`/g)])
+      .map(([, name]) => name.replace(/\/$/, ''));
+  };
+  const folders = readdirSync(join(ROOT, 'analyzer/src'), { withFileTypes: true });
+  assert.deepEqual(
+    rows('The analyzer').sort(),
+    folders.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort(),
+  );
+  for (const name of rows('The instrumentation')) {
+    assert.ok(existsSync(join(ROOT, 'instrumentation/src', name)), name);
+  }
+});
+
+test('every rule of the verdict is stated in the file its row links to', () => {
+  const rows = readPage('docs/verdict.md').matchAll(/^\| (\d) \|.*\]\(\.\.\/([^)]+)\) \|$/gm);
+  const found = [...rows].map(([, rule, file]) => {
+    assert.match(
+      readFileSync(join(ROOT, file), 'utf8'),
+      new RegExp(`[Rr]ules?( \\d+ and)? ${rule}\\b`),
+      file,
+    );
+    return Number(rule);
+  });
+  // Rule 2 is arithmetic that is defined where it is done.
+  assert.deepEqual(found, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
 });
 
 test('a command that is shown under docs is run, or says that it needs more than a checkout', () => {

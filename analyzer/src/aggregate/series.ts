@@ -101,7 +101,7 @@ export function addTo(
   sums[window] += ns;
 }
 
-/** Sums waits, holds, work and pauses of every queue over the windows. Servers without holds come later (rule 3). */
+/** Rule 2: sums of waits, holds, work and pauses of every queue over the windows. Servers without holds come later (rule 3). */
 export function sumSeries(activity: Activity, requests: Requests, timeline: Timeline): Series[] {
   const W = timeline.windows.length;
   const hot = hottestKeys(activity, requests);
