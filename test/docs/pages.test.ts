@@ -124,14 +124,10 @@ test('the architecture page names the folders there are', () => {
 test('every rule of the verdict is stated in the file its row links to', () => {
   const rows = readPage('docs/verdict.md').matchAll(/^\| (\d) \|.*\]\(\.\.\/([^)]+)\) \|$/gm);
   const found = [...rows].map(([, rule, file]) => {
-    assert.match(
-      readFileSync(join(ROOT, file), 'utf8'),
-      new RegExp(`[Rr]ules?( \\d+ and)? ${rule}\\b`),
-      file,
-    );
+    const statement = new RegExp(`[Rr]ules?( \\d+ and)? ${rule}\\b`);
+    assert.ok(statement.test(readFileSync(join(ROOT, file), 'utf8')), `${file} does not state rule ${rule}`);
     return Number(rule);
   });
-  // Rule 2 is arithmetic that is defined where it is done.
   assert.deepEqual(found, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
 });
 
