@@ -4,6 +4,7 @@ import {
 } from '@opentelemetry/instrumentation';
 import type { VersionRange } from '../core/supported.ts';
 import { patchIoredis } from './ioredis.ts';
+import { patchIoredisCluster } from './ioredis-cluster.ts';
 import { patchMysql2 } from './mysql2.ts';
 import { patchPostgres } from './postgres.ts';
 import { patchGenericPool, patchSequelizePool } from './promise-pool.ts';
@@ -41,7 +42,10 @@ const ADAPTERS: Readonly<Record<string, Adapter>> = {
   },
   ioredis: {
     range: { from: [4, 0, 0], below: 7 },
-    patch: (library, on) => patchIoredis(library.Redis ?? library, on),
+    patch: (library, on) => {
+      patchIoredis(library.Redis ?? library, on);
+      if (library.Cluster !== undefined) patchIoredisCluster(library.Cluster, on);
+    },
   },
 };
 

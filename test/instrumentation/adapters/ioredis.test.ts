@@ -116,6 +116,50 @@ test('ioredis: a server that is not there, and a command that runs out of time',
   redis.disconnect();
 });
 
+test('ioredis: commands of a cluster wait until it knows its nodes', { skip, timeout: 20_000 }, async () => {
+  const bus = await freePort();
+  const flags = [
+    '--cluster-enabled',
+    'yes',
+    '--cluster-port',
+    `${bus}`,
+    '--cluster-announce-ip',
+    '127.0.0.1',
+  ];
+  const node = await startRedis(...flags);
+  const setup = new Redis(node.port, '127.0.0.1');
+  await setup.cluster('ADDSLOTSRANGE', 0, 16_383);
+  for (let info = ''; !info.includes('cluster_state:ok'); await sleep(20)) info = await setup.cluster('INFO');
+  setup.disconnect();
+  const { Cluster } = createRequire(import.meta.url)('ioredis');
+  const cluster = new Cluster([{ host: '127.0.0.1', port: node.port }], { lazyConnect: true });
+  try {
+    let [calledMs, gotMs] = [0, 0];
+    const { traceId, value } = await request(async () => {
+      calledMs = performance.now();
+      const reply = await cluster.set('a', '1');
+      gotMs = performance.now();
+      return reply;
+    });
+    assert.equal(value, 'OK');
+    const wait = recording
+      .segment('connection_wait')
+      .find((span) => span.traceId === traceId && /ioredis-cluster/.test(span.name));
+    assert.equal(wait?.name, `wait_for connect:ioredis-cluster:127.0.0.1:${node.port}`);
+    // Then it may wait for the node's own connection.
+    const waitedMs = wait?.lengthMs ?? 0;
+    assert.ok(waitedMs > 1 && waitedMs <= gotMs - calledMs, `${waitedMs} ms of ${gotMs - calledMs} ms`);
+    recording.clear();
+    const ready = await request(() => cluster.get('a'));
+    assert.equal(ready.value, '1');
+    none(recording, 'connection_wait', ready.traceId);
+    await assert.rejects(cluster.incr('a', 'b'), /wrong number of arguments/);
+  } finally {
+    cluster.disconnect();
+    await node.close();
+  }
+});
+
 test('ioredis: values, errors and callbacks are those of the library', { skip }, async () => {
   const redis = await ready('same');
   await redis.set('text', 'abc');

@@ -32,11 +32,11 @@ const PACKAGES: Record<string, string> = {
   pgbouncer: 'pgbouncer',
 };
 
-/** Starts Redis without persistence. */
-export async function startRedis(): Promise<TestServer> {
+/** Starts Redis without persistence. @param flags more of its settings. */
+export async function startRedis(...more: string[]): Promise<TestServer> {
   const directory = await mkdtemp(join(tmpdir(), 'waitfall-redis-'));
   const port = await freePort();
-  const flags = ['--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--dir', directory];
+  const flags = ['--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--dir', directory, ...more];
   const child = spawn(installed('redis-server') as string, flags, { stdio: 'ignore' });
   return running(child, port, directory);
 }
