@@ -18,17 +18,38 @@ export interface BuildOptions {
   readonly by?: string;
 }
 
-/** Makes the report of an analysis: groups its requests and puts every part where the JSON schema expects it. */
-export function buildReport(analysis: Analysis, options: BuildOptions = {}): Report {
-  const { requests, parts } = analysis;
+/** The sections that need no queues. */
+export type RequestSections = Pick<Report, 'input' | 'requests' | 'routes'>;
+
+/** @returns what was read and its requests, known before queues and verdict are. */
+export function requestSections(
+  cut: Pick<Analysis, 'input' | 'forest' | 'requests' | 'parts'>,
+  { route }: BuildOptions,
+): RequestSections {
+  const members = selectRoute(cut, route);
+  return {
+    input: inputSection(cut),
+    requests: requestGroup(cut.requests, cut.parts, members),
+    routes: routeGroups(cut.requests, cut.parts, members),
+  };
+}
+
+/**
+ * Makes the report of an analysis: groups its requests and puts every part where the JSON schema expects it.
+ * @param sections the first of them, where they have been made before.
+ */
+export function buildReport(
+  analysis: Analysis,
+  options: BuildOptions = {},
+  sections: RequestSections = requestSections(analysis, options),
+): Report {
+  const { parts } = analysis;
   const members = selectRoute(analysis, options.route);
   const by = options.by === undefined ? null : splitSection(analysis, parts, members, options.by);
   return {
     schemaVersion: 1,
     generatedBy: `waitfall ${VERSION}`,
-    input: inputSection(analysis),
-    requests: requestGroup(requests, parts, members),
-    routes: routeGroups(requests, parts, members),
+    ...sections,
     windows: options.route === undefined ? analysis.windows : windowsOf(analysis, parts, members),
     resources: analysis.resources,
     recovery: analysis.recovery,

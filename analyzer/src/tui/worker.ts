@@ -1,10 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { requestGroup, routeGroups } from '../aggregate/groups.ts';
 import { loadRules } from '../classify/rules.ts';
 import { type Analysis, type AnalyzeOptions, analyze, type RequestsCutUp } from '../infer/analysis.ts';
 import { compareRuns } from '../infer/compare/index.ts';
 import { type ReadProgress, readInputs } from '../read/index.ts';
-import { type BuildOptions, buildReport, inputSection, selectRoute } from '../report/build.ts';
+import { type BuildOptions, buildReport, type RequestSections, requestSections } from '../report/build.ts';
 import { layOutComparison } from '../report/compare.ts';
 import { buildSession } from './build-session.ts';
 import { giveBackMemory } from './give-back.ts';
@@ -37,10 +36,7 @@ export interface Question {
 
 export type Answer =
   | { readonly kind: 'progress'; readonly progress: ReadingProgress }
-  | ({ readonly kind: 'requests'; readonly traces: Session['traces'] } & Pick<
-      Session['report'],
-      'input' | 'requests' | 'routes'
-    >)
+  | ({ readonly kind: 'requests'; readonly traces: Session['traces'] } & RequestSections)
   | { readonly kind: 'ready'; readonly report: Session['report']; readonly comparison?: ComparedWith }
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'value'; readonly id: number; readonly value: unknown }
@@ -56,11 +52,13 @@ const GIVE_BACK_AFTER_MS = 1000;
 async function run(job: Job, port: NonNullable<typeof parentPort>): Promise<void> {
   const say = (answer: Answer): void => port.postMessage(answer);
   let list: TraceList | undefined;
+  let sections: RequestSections | undefined;
   const analysis = await analyzeRun(job.paths, job.manifest, job, say, (cut) => {
     list = listTraces(cut);
-    say({ kind: 'requests', traces: list.traces, ...requestsOf(cut, job.build) });
+    sections = requestSections(cut, job.build);
+    say({ kind: 'requests', traces: list.traces, ...sections });
   });
-  const report = buildReport(analysis, job.build);
+  const report = buildReport(analysis, job.build, sections);
   const comparison = job.before && (await compareWith(job.before, analysis, job, say));
   const session = buildSession(analysis, report, job.title, optionsOf(job), comparison, list);
   say({ kind: 'ready', report, ...(comparison ? { comparison } : {}) });
@@ -72,16 +70,6 @@ async function run(job: Job, port: NonNullable<typeof parentPort>): Promise<void
         say({ kind: 'error', id, message: error instanceof Error ? error.message : String(error) }),
     );
   });
-}
-
-/** The parts of the report that need no queues. */
-function requestsOf(cut: RequestsCutUp, { route }: BuildOptions) {
-  const members = selectRoute(cut, route);
-  return {
-    input: inputSection(cut),
-    requests: requestGroup(cut.requests, cut.parts, members),
-    routes: routeGroups(cut.requests, cut.parts, members),
-  };
 }
 
 function optionsOf({ analyze: options, rulesYaml }: Job): AnalyzeOptions {
