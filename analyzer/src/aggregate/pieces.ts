@@ -63,7 +63,7 @@ export class Children {
   }
 
   /**
-   * The convention's partition of one span's whole interval (design: "The partition"), as if that span were the root:
+   * The partition of one span's whole interval (docs/partition.md), as if that span were the root:
    * disjoint stretches with the span that owns each, in order of time. What a hold contains is read from the pieces
    * of the span it hangs under, so that parallel branches are not counted twice.
    */

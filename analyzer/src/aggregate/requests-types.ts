@@ -1,7 +1,7 @@
 import type { RequestOutcome } from '../classify/types.ts';
 
 /**
- * The requests of an input (trees with a true root, design: "Requests"), one column a field, ordered by root start.
+ * The requests of an input (trees with a true root), one column a field, ordered by root start.
  * Where an input has no true root at all, its orphan and cycle trees stand in (`substitutes`).
  */
 export interface Requests {

@@ -63,7 +63,7 @@ function windowOf(model: QueueModel, timeline: Timeline, w: number): ResourceWin
   };
 }
 
-/** Wait against hold (design §4): whose growth it is. null where one of them is unknown or only one window exists. */
+/** Wait against hold (docs/report.md): whose growth it is. null where one of them is unknown or only one window exists. */
 function patternOf(model: QueueModel): string | null {
   const { lowHoldNs, topHoldNs, lowWaitNs, topWaitNs } = model;
   if (lowHoldNs === null || topHoldNs === null) return null;

@@ -14,7 +14,7 @@ export const RESOURCE_KINDS = [
 ] as const;
 export type ResourceKind = (typeof RESOURCE_KINDS)[number];
 
-/** What each span's own time means (design.md §2). Arrays are by row. */
+/** What each span's own time means (docs/segments.md). Arrays are by row. */
 export interface Classes {
   /** Index into SEGMENTS of the conventions, for the time the span owns; for holds and rows outside trees it is not meaningful. */
   readonly segment: Uint8Array;

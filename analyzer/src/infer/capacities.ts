@@ -3,7 +3,7 @@ import type { WindowRow } from '../aggregate/types.ts';
 import { duration, percent, perSecond } from './numbers.ts';
 import type { Objective } from './objective.ts';
 
-/** The rates at which the service stops keeping promises: three different ones (design §4). */
+/** The rates at which the service stops keeping promises: three different ones (docs/report.md). */
 export interface Capacities {
   /** Rate of the first rising window in which the objective is broken; null while it is met. */
   readonly objectivePerSecond: number | null;

@@ -36,7 +36,7 @@ export function waitsGrow(model: QueueModel, frame: Frame): boolean {
   );
 }
 
-/** Design, "Queueing or losing": a queue without waiting room shows its saturation by losses. */
+/** Queueing or losing (rule 6): a queue without waiting room shows its saturation by losses. */
 export function lossesGrow(model: QueueModel): boolean {
   return model.topLoss - model.lowLoss > LOSS_GROWTH && model.topLoss > WAIT_FACTOR * model.lowLoss;
 }

@@ -69,7 +69,7 @@ export function parentIdText(table: SpanTable, row: number): string {
   return hex16(table.parentHi[row], table.parentLo[row]);
 }
 
-/** Orders two rows by span id as text (design.md §3: the smaller id wins ties). */
+/** Orders two rows by span id as text (the smaller id wins ties: docs/partition.md). */
 export function compareSpanIds(table: SpanTable, a: number, b: number): number {
   if (!((table.flags[a] | table.flags[b]) & FLAG.opaqueId)) {
     return table.spanHi[a] - table.spanHi[b] || table.spanLo[a] - table.spanLo[b];

@@ -4,7 +4,7 @@ export interface Gates {
   readonly gateEnd: Float64Array;
 }
 
-/** Who owned each instant of each tree (design.md §3). All arrays are by row; rows outside trees are 0. */
+/** Who owned each instant of each tree (docs/partition.md). All arrays are by row; rows outside trees are 0. */
 export interface Partition {
   /** ns owned by the span itself: |gate| minus the children's gates. Sums to the root's duration in each tree. */
   readonly owned: Float64Array;

@@ -15,7 +15,7 @@ import { newWork, topDown, type Work } from './work.ts';
 export const DEFAULT_REPAIR: RepairOptions = { toleranceNs: 1_000_000, keepClocks: false };
 
 /**
- * Turns the span records of an input into trees (design: "Tree repair"). The rules run in a fixed order, each over the
+ * Turns the span records of an input into trees (docs/partition.md). The rules run in a fixed order, each over the
  * whole result of the one before, and every step is counted:
  * 1 copies, 2 broken times, 3 roots, 4 holds, 5 clock skew, 6 small overruns, 7 larger ones.
  *

@@ -61,7 +61,7 @@ export interface RepairCounters {
   readonly skew: readonly SkewPair[];
 }
 
-/** The repaired trees of the whole input (design.md §3). All arrays are by row of the table. */
+/** The repaired trees of the whole input (docs/partition.md). All arrays are by row of the table. */
 export interface Forest {
   readonly table: SpanTable;
   /** {@link STATE}. */
