@@ -191,6 +191,23 @@ const FOUND: Record<string, Scenario> = {
     a: ['UPDATE t SET n = 5 WHERE id = $1 AND n = 0', [21]],
     b: ['UPDATE t SET n = 5 WHERE id = $1 AND n = 0', [21]],
   },
+  'an advisory lock of the transaction': {
+    a: ['SELECT pg_advisory_xact_lock($1)', [71]],
+    b: 'SELECT pg_advisory_xact_lock(71)',
+  },
+  'an advisory lock of two numbers, shared by one': {
+    a: ['SELECT pg_advisory_xact_lock_shared($1, $2)', [7, 8]],
+    b: ['SELECT pg_advisory_xact_lock($1, $2)', [7, 8]],
+  },
+  'an advisory lock of the session, given back within the transaction': {
+    a: ['SELECT pg_advisory_lock($1)', [72]],
+    b: ['SELECT pg_advisory_xact_lock($1)', [72]],
+    after: ['SELECT pg_advisory_unlock(72)'],
+  },
+  'a child of a parent that is locked for deletion': {
+    a: ['SELECT * FROM parent WHERE id = $1 FOR UPDATE', [3]],
+    b: ['INSERT INTO child (parent_id) VALUES ($1)', [3]],
+  },
   deadlock: {
     a: byId(23),
     b: byId(23),
@@ -242,6 +259,18 @@ const SILENT: Record<string, Scenario> = {
   'a child of an updated parent': {
     a: ['UPDATE parent SET n = n + 1 WHERE id = $1', [2]],
     b: ['INSERT INTO child (parent_id) VALUES ($1)', [2]],
+  },
+  'another advisory lock': {
+    a: ['SELECT pg_advisory_xact_lock($1)', [73]],
+    b: ['SELECT pg_advisory_xact_lock($1)', [74]],
+  },
+  'an advisory lock that is only tried': {
+    a: ['SELECT pg_advisory_xact_lock($1)', [75]],
+    b: ['SELECT pg_try_advisory_xact_lock($1)', [75]],
+  },
+  'advisory locks shared by both': {
+    a: ['SELECT pg_advisory_xact_lock_shared($1)', [76]],
+    b: ['SELECT pg_advisory_xact_lock_shared($1)', [76]],
   },
   'updates of no row': {
     a: ['UPDATE t SET n = n + 1 WHERE id = $1 AND n < 0', [15]],
@@ -298,6 +327,38 @@ test('how a refused wait ended is said, and it has no hold', async () => {
   const { wait } = await play({ a: byId(1), b: byId(1), isolation: 'SERIALIZABLE' });
   assert.equal(wait?.attributes['waitfall.outcome'], 'aborted');
   assert.equal(wait?.failed, false);
+});
+
+test('an advisory lock of the session is held until it is given back, beyond its transaction', async () => {
+  const client = await connected();
+  const { traceId } = await request(async () => {
+    await client.query('BEGIN');
+    await client.query('SELECT pg_advisory_lock(81)');
+    await client.query('COMMIT');
+    await sleep(40);
+    assert.equal(openLocks(), 1);
+    await client.query('SELECT pg_advisory_unlock(81)');
+  });
+  assert.equal(openLocks(), 0);
+  const [hold] = recording.segment('lock_wait').filter((span) => span.traceId === traceId);
+  assert.equal(hold.attributes['waitfall.resource'], 'lock:advisory');
+  assert.ok((hold.attributes['waitfall.hold.duration_ns'] as number) >= 40e6 - 5e5);
+  recording.clear();
+  await request(() => client.query('SELECT pg_advisory_lock(82)'));
+  await client.end();
+  assert.equal(openLocks(), 0);
+  assert.equal(recording.segment('lock_wait').length, 1);
+});
+
+test('a guessed parent is said to be an estimate, and never a hold', async () => {
+  const { wait } = await play({
+    a: ['DELETE FROM parent WHERE id = $1', [9]],
+    b: ['INSERT INTO child (parent_id) VALUES ($1)', [9]],
+    end: 'ROLLBACK',
+  });
+  assert.equal(wait?.attributes['waitfall.resource'], 'lock:parent');
+  assert.equal(wait?.attributes['waitfall.estimated'], true);
+  assert.equal(wait?.attributes['waitfall.hold.duration_ns'], undefined);
 });
 
 test('autocommit: estimated, no link of its own order, no hold', async () => {

@@ -50,6 +50,16 @@ const CASES: [string, string, unknown[]?][] = [
   ['update t set n = 1 where id in ($1)', 'no-key-update t: id 1', [1]],
   ['update t set n = 1 where id = any($1::int[])', 'no-key-update t: id 1 | id 2', [[1, 2]]],
   ['update t set n = 1 where id = any($1)', 'no-key-update t: id 1 | id 2', ['{1,2}']],
+  // advisory locks
+  ['SELECT pg_advisory_xact_lock($1)', 'update advisory: key1 5', [5]],
+  ['select pg_advisory_xact_lock_shared(3, $1::int)', 'share advisory: key1 key2 3 5', [5]],
+  ["select pg_advisory_lock(hashtext('a'))", 'update advisory: no key (set)'],
+  ['select pg_try_advisory_lock(1)', '-'],
+  // children of what a foreign key may point to
+  ['insert into lines (order_id, n) values ($1, 2)', 'key-share order: id 7; key-share orders: id 7', [7]],
+  ['insert into lines (category_id) values (4)', 'key-share category: id 4; key-share categories: id 4'],
+  ['insert into lines (order_id) values (1), (2)', '-'],
+  ['insert into lines (order_id) select id from orders', '-'],
   // no key
   ['update t set n = 1', 'no-key-update t: no key (set)'],
   ['update t set n = 1 where id = $1 or id = $2', 'no-key-update t: no key (set)', [1, 2]],

@@ -180,7 +180,8 @@ function begin(client: PgClient, args: unknown[], on: ClientSwitch): WatchedStat
       values ??= Array.isArray(config.values) ? config.values : undefined;
     }
     if (plan === undefined) return undefined;
-    const locks = plan.locks.length > 0 || plan.transaction !== null || plan.statements > 1;
+    const locks =
+      plan.locks.length > 0 || plan.transaction !== null || plan.statements > 1 || plan.unlocks.length > 0;
     if (!on.rowLocks || !(locks || connection?.locks.isInvolved)) {
       return isSampled(caller)
         ? new WatchedStatement(client, caller, undefined, plan, text, values)

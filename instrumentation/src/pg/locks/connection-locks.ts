@@ -11,7 +11,7 @@ import { type Claim, claimOf } from './claim.ts';
 import { emitLock } from './emit-lock.ts';
 import { type Attempt, holdsInTheWay, inferWait, undecidedRow } from './infer-wait.ts';
 import { REFUSALS } from './refusals.ts';
-import type { LockHold, LockOwner } from './row.ts';
+import type { LockHold, LockOwner, Row } from './row.ts';
 import type { DatabaseRows } from './rows.ts';
 import { Savepoints } from './savepoints.ts';
 
@@ -34,6 +34,8 @@ export interface Running {
   parent: Context;
   hasStatementSpan: boolean;
   readonly claims: readonly Claim[];
+  /** Rows of locks beyond transactions that it gives back. */
+  readonly unlocks: readonly Row[] | 'all';
   /** What the sampler sees of it, where one runs. */
   seen?: ObservedStatement;
 }
@@ -45,6 +47,7 @@ interface OpenHold {
 }
 
 const open = new LinkedList<ConnectionLocks>();
+const NO_ROWS: readonly Row[] = [];
 
 onShutdown(() => {
   for (const connection of open.items()) connection.disconnected();
@@ -68,6 +71,8 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
   readonly #rows: DatabaseRows;
   readonly #running: Running[] = [];
   #held: OpenHold[] = [];
+  /** What is held beyond transactions: advisory locks of the session. */
+  #session: OpenHold[] = [];
   readonly #savepoints = new Savepoints();
   #inTransaction = false;
   #lastReplyMs = 0;
@@ -81,7 +86,7 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
   }
 
   get held(): number {
-    return this.#held.length;
+    return this.#held.length + this.#session.length;
   }
 
   /** @returns whether the next statement must be watched even if it neither locks nor ends anything. */
@@ -97,10 +102,17 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
       for (const row of this.#rows.find(lock, values)) claims.push(claimOf(row, lock, this, callMs));
     }
     for (const claim of claims) claim.row.inFlight++;
-    const running: Running = { plan, callMs, parent, hasStatementSpan: false, claims };
+    const unlocks = this.#unlocksOf(plan, values);
+    const running: Running = { plan, callMs, parent, hasStatementSpan: false, claims, unlocks };
     this.#running.push(running);
     if (this.#running.length === 1) this.#endSent(running, callMs);
     return running;
+  }
+
+  #unlocksOf(plan: CachedPlan, values: readonly unknown[] | undefined): readonly Row[] | 'all' {
+    if (plan.unlocks.length === 0) return NO_ROWS;
+    if (plan.unlocks.includes('all')) return 'all';
+    return plan.unlocks.flatMap((unlock) => (unlock === 'all' ? [] : this.#rows.find(unlock, values)));
   }
 
   /**
@@ -141,7 +153,9 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
     for (const running of this.#running.splice(0)) {
       for (const claim of running.claims) claim.row.inFlight--;
     }
-    this.#release(0, { sentMs: atMs, answeredMs: atMs, repliedMs: atMs });
+    const reply = { sentMs: atMs, answeredMs: atMs, repliedMs: atMs };
+    this.#release(0, reply);
+    this.#releaseSession('all', reply);
     this.#inTransaction = false;
     this.#savepoints.clear();
   }
@@ -156,10 +170,11 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
     this.#control(plan.transaction, reply);
     if (status === 'T' || status === 'E') this.#inTransaction = true;
     else if (status === 'I') this.#inTransaction = false;
-    const sole = plan.locks.length === 1 && plan.statements === 1;
+    this.#releaseSession(running.unlocks, reply);
+    const sole = plan.statements === 1 && plan.locks.filter((lock) => lock.guessed !== true).length === 1;
     for (const claim of running.claims) {
       if (claim.lock.onConflict === 'skip' && (!sole || !rowCount)) continue;
-      const nothing = sole && rowCount === 0;
+      const nothing = sole && rowCount === 0 && claim.lock.guessed !== true;
       this.#answered(running, claim, nothing ? 'nothing' : 'granted', reply, {
         countsRows: sole ? (rowCount ?? null) : null,
       });
@@ -224,7 +239,8 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
     detail: { countsRows?: number | null; outcome?: Outcome; errorType?: string },
   ): void {
     const { row, lock } = claim;
-    const autocommit = !this.#inTransaction;
+    const autocommit = !this.#inTransaction && lock.session !== true;
+    const held = lock.session === true ? this.#session : this.#held;
     const inTheWay = lock.onConflict === 'block' ? holdsInTheWay(row, lock.mode, this, reply.sentMs) : [];
     const { seen } = running;
     if (inTheWay.length > 0) seen?.explain();
@@ -237,7 +253,7 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
       result,
       inTheWay,
     };
-    if (result === 'granted' && !this.#held.some((other) => other.hold.row === row)) {
+    if (result === 'granted' && !held.some((other) => other.hold.row === row)) {
       const hold: LockHold = {
         row,
         mode: lock.mode,
@@ -254,7 +270,7 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
       };
       this.#checkContradiction(hold);
       row.holds.push(hold);
-      this.#held.push({
+      held.push({
         hold,
         claim,
         attempt: seen === undefined ? attempt : { ...attempt, seen: seen.take(lock.relation) },
@@ -304,6 +320,7 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
       queueDepth: claim.queueDepth,
       blocker: claim.blocker,
       holdMs: undefined,
+      guessed: claim.lock.guessed === true,
       autocommit: false,
     });
   }
@@ -316,6 +333,9 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
 
   /** COMMIT or ROLLBACK goes out: from here on the next in line may get the rows at any time. */
   #endSent(running: Running, atMs: number): void {
+    if (running.unlocks === 'all' || running.unlocks.length > 0) {
+      for (const { hold } of this.#unlocked(running.unlocks)) hold.endSentMs ??= atMs;
+    }
     const op = running.plan.transaction?.op;
     if (op !== 'commit' && op !== 'rollback') return;
     for (const { hold } of this.#held) hold.endSentMs ??= atMs;
@@ -327,14 +347,28 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
   }
 
   #release(from: number, reply: Reply): void {
-    if (this.#held.length <= from) return;
-    const released = this.#held.splice(from);
+    if (this.#held.length > from) this.#end(this.#held.splice(from), reply);
+  }
+
+  #unlocked(rows: readonly Row[] | 'all'): OpenHold[] {
+    return rows === 'all' ? this.#session : this.#session.filter(({ hold }) => rows.includes(hold.row));
+  }
+
+  /** Locks beyond transactions were given back. */
+  #releaseSession(rows: readonly Row[] | 'all', reply: Reply): void {
+    if (this.#session.length === 0 || rows.length === 0) return;
+    const released = this.#unlocked(rows);
+    this.#session = this.#session.filter((entry) => !released.includes(entry));
+    this.#end(released, reply);
+  }
+
+  #end(released: readonly OpenHold[], reply: Reply): void {
     for (const { hold } of released) {
       hold.endSentMs ??= reply.sentMs;
       hold.releasedMs = Math.max(hold.endSentMs, reply.answeredMs, hold.grantedMs);
       hold.endRepliedMs = reply.repliedMs;
     }
-    if (this.#held.length === 0) open.delete(this);
+    if (this.held === 0) open.delete(this);
     for (const entry of released) this.#emitHold(entry);
     for (const { hold } of released) {
       hold.row.released();
@@ -367,6 +401,7 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
         queueDepth: claim.queueDepth,
         blocker: claim.blocker,
         holdMs: countsAsHold ? Math.max(0, releaseSeenByNext(hold) - heldFromMs) : undefined,
+        guessed: claim.lock.guessed === true,
         autocommit: hold.autocommit,
       });
     });

@@ -43,6 +43,8 @@ export interface LockRecord {
   readonly queueDepth: number;
   readonly blocker: Blocker | undefined;
   readonly holdMs: number | undefined;
+  /** Which row it is was guessed from the name of a column. */
+  readonly guessed: boolean;
   /** Its hold lies inside one reply and is not known; the visit is. */
   readonly autocommit: boolean;
 }
@@ -54,7 +56,7 @@ export function emitLock(record: LockRecord): void {
   if (wait !== null) countTime(parent, 'lock_wait', startMs, endMs);
   if (!isSampled(parent)) return;
   const attributes: Attributes = { [ATTR_LOCK_KEY]: record.rows.hashOf(row) };
-  if (record.autocommit || wait?.estimated === true) attributes[ATTR_ESTIMATED] = true;
+  if (record.autocommit || record.guessed || wait?.estimated === true) attributes[ATTR_ESTIMATED] = true;
   let links: Link[] | undefined;
   if (wait !== null) {
     attributes[ATTR_ESTIMATE_MIN_NS] = durationNs(0, wait.minMs);

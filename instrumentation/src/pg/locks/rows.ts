@@ -25,6 +25,11 @@ export class DatabaseRows {
     if (keys === null || lock.key === null) return [];
     const family = `${lock.relation}(${lock.key.map((part) => part.column).join(', ')})`;
     if ((this.#contradictions.get(family) ?? 0) >= MAX_CONTRADICTIONS) return [];
+    if (lock.guessed === true) {
+      // Only a row that somebody holds can be waited for.
+      const known = keys.map((key) => this.#rows.get(key));
+      return known.filter((row) => row !== undefined && row.holds.length > 0) as Row[];
+    }
     return keys.map((key) => this.#row(lock, family, key));
   }
 

@@ -82,7 +82,10 @@ export function summaryOf(row: ActivityRow): string | undefined {
   if (isHidden(row) || query === null) return undefined;
   let summary = summaries.get(query);
   if (summary === undefined) {
-    summary = parsePlan(query).locks[0]?.summary ?? /^[\s(]*([A-Za-z]+)/.exec(query)?.[1].toUpperCase() ?? '';
+    summary =
+      parsePlan(query).locks.find((lock) => lock.guessed !== true)?.summary ??
+      /^[\s(]*([A-Za-z]+)/.exec(query)?.[1].toUpperCase() ??
+      '';
     if (summaries.size >= MAX_SUMMARIES) summaries.clear();
     summaries.set(query, summary);
   }

@@ -97,7 +97,7 @@ export class DatabaseSampler {
       session.isNoted = true;
       this.#byPid.set(pid, new WeakRef(session));
     }
-    const relation = plan.locks[0]?.relation;
+    const relation = plan.locks.find((lock) => lock.guessed !== true)?.relation;
     const subject = { parent, relation, uncontendedMs: plan.uncontendedMs ?? 0 };
     const statement: QueuedStatement = new QueuedStatement(subject, this.#onExplained, () =>
       this.#left(session, statement),

@@ -7,6 +7,7 @@ import {
   type LockMode,
   type StatementPlan,
   type TransactionOp,
+  type Unlock,
   type ValueSource,
 } from './plan.ts';
 import type { Found } from './token-reader.ts';
@@ -16,7 +17,12 @@ import { tokenize, WORD } from './tokens.ts';
 const MAX_TEXT = 20_000;
 /** Texts without any of these words neither lock rows nor control a transaction. */
 const PREFILTER =
-  /\b(?:update|delete|insert|share|begin|start|commit|end|rollback|abort|savepoint|release|prepare)\b/i;
+  /\b(?:update|delete|insert|share|begin|start|commit|end|rollback|abort|savepoint|release|prepare|discard|pg_advisory\w*)\b/i;
+/** Functions that wait for an advisory lock; those that only try never wait. */
+const ADVISORY = /^pg_advisory(_xact)?_lock(_shared)?$/;
+const ADVISORY_UNLOCK = /^pg_advisory_unlock(?:_shared)?$/;
+/** More columns than this are no row of one parent each that anybody waits for. */
+const MAX_PARENTS = 8;
 
 const CLAUSE_ENDS = [
   'returning',
@@ -49,17 +55,23 @@ export function parsePlan(sql: string): StatementPlan {
 class PlanReader extends ConditionReader {
   plan(): StatementPlan {
     const locks: LockClause[] = [];
+    const guessed: LockClause[] = [];
+    const unlocks: Unlock[] = [];
     let statements = this.length > 0 ? 1 : 0;
     for (let at = 0; at < this.length; at++) {
       if (this.symbol(at, ';') && at < this.length - 1) statements++;
       if (this.tokens.kind[at] !== WORD) continue;
       const lock = this.#lockAt(at);
       if (lock !== null) locks.push(lock);
+      if (this.word(at, 'insert') && this.word(at + 1, 'into')) guessed.push(...this.#parents(at));
+      const unlock = this.#unlockAt(at);
+      if (unlock !== null) unlocks.push(unlock);
     }
+    locks.push(...guessed);
     const transaction = statements === 1 ? this.#transaction() : null;
-    return locks.length === 0 && transaction === null && statements === 1
+    return locks.length === 0 && transaction === null && statements === 1 && unlocks.length === 0
       ? EMPTY_PLAN
-      : { locks, transaction, statements };
+      : { locks, transaction, statements, unlocks };
   }
 
   #lockAt(at: number): LockClause | null {
@@ -73,8 +85,74 @@ class PlanReader extends ConditionReader {
       case 'insert':
         return this.word(at + 1, 'into') ? this.#upsert(at) : null;
       default:
-        return null;
+        return this.#advisory(at);
     }
+  }
+
+  /** Reads `pg_advisory_xact_lock(1)` and its kin: the number, or the two, are the key. */
+  #advisory(at: number): LockClause | null {
+    const match = this.symbol(at + 1, '(') ? ADVISORY.exec(this.tokens.text[at]) : null;
+    if (match === null) return null;
+    const [, transactional, shared] = match;
+    return this.#advisoryClause(at, shared === undefined ? 'update' : 'share', transactional === undefined);
+  }
+
+  #advisoryClause(at: number, mode: LockMode, session: boolean): LockClause {
+    const values = this.row(at + 1);
+    const known = values.length <= 2 && !values.includes(null);
+    return {
+      relation: 'advisory',
+      mode,
+      onConflict: 'block',
+      summary: `SELECT ${this.tokens.text[at]}`,
+      key: known ? values.map((value, i) => ({ column: `key${i + 1}`, value: value! })) : null,
+      identifies: known,
+      session,
+    };
+  }
+
+  #unlockAt(at: number): Unlock | null {
+    const text = this.tokens.text[at];
+    if (text === 'pg_advisory_unlock_all' || (at === 0 && text === 'discard' && this.word(1, 'all')))
+      return 'all';
+    return this.symbol(at + 1, '(') && ADVISORY_UNLOCK.test(text)
+      ? this.#advisoryClause(at, 'update', true)
+      : null;
+  }
+
+  /**
+   * An inserted row takes a share of the row its foreign key points to. Which relation that is stands in the
+   * catalog, not in the text: `order_id` is taken for a row of `order` or `orders`.
+   */
+  #parents(at: number): LockClause[] {
+    const target = this.#target(at + 2);
+    if (target === null || !this.symbol(target.next, '(')) return [];
+    const columns = this.names(target.next);
+    const values = this.tokens.close[target.next] + 1;
+    if (!this.word(values, 'values') || !this.symbol(values + 1, '(')) return [];
+    const close = this.tokens.close[values + 1];
+    if (close < 0 || this.symbol(close + 1, ',')) return [];
+    const row = this.row(values + 1);
+    const parents: LockClause[] = [];
+    for (const [i, column] of columns.entries()) {
+      const value = row[i];
+      if (!column.endsWith('_id') || value === null || value === undefined) continue;
+      if (parents.length >= 2 * MAX_PARENTS) break;
+      const base = column.slice(0, -3);
+      const plural = base.endsWith('y') ? `${base.slice(0, -1)}ies` : `${base}s`;
+      for (const relation of [base, plural]) {
+        parents.push({
+          relation,
+          mode: 'key-share',
+          onConflict: 'block',
+          summary: `INSERT ${target.value.relation}`,
+          key: [{ column: 'id', value }],
+          identifies: true,
+          guessed: true,
+        });
+      }
+    }
+    return parents;
   }
 
   #transaction(): TransactionOp | null {

@@ -43,7 +43,14 @@ export interface LockClause {
   readonly key: readonly KeyPart[] | null;
   /** The key is one id-like column: it names one row. */
   readonly identifies: boolean;
+  /** The relation is guessed from the name of a column: nobody is taken for its holder. */
+  readonly guessed?: boolean;
+  /** Held beyond the transaction, until it is given back or the connection ends. */
+  readonly session?: boolean;
 }
+
+/** What a statement gives back of what is held beyond transactions. */
+export type Unlock = LockClause | 'all';
 
 export type TransactionOp =
   | { readonly op: 'begin' | 'commit' | 'rollback' | 'prepare' }
@@ -56,9 +63,10 @@ export interface StatementPlan {
   readonly transaction: TransactionOp | null;
   /** Number of statements in the text: with more than one, a row count says nothing about a single lock. */
   readonly statements: number;
+  readonly unlocks: readonly Unlock[];
 }
 
-export const EMPTY_PLAN: StatementPlan = { locks: [], transaction: null, statements: 1 };
+export const EMPTY_PLAN: StatementPlan = { locks: [], transaction: null, statements: 1, unlocks: [] };
 
 const ID_LIKE = new Set(['id', 'uuid', 'pk']);
 
