@@ -55,6 +55,8 @@ export const ATTR_RESOURCE_QUEUE_DEPTH = 'waitfall.resource.queue_depth';
 export const ATTR_OUTCOME = 'waitfall.outcome';
 /** Attribute, ns, on the wait span that took the resource: from the end of this span to the release. */
 export const ATTR_HOLD_DURATION_NS = 'waitfall.hold.duration_ns';
+/** Attribute: who asked for what was held long, `function (file:line:column)`; of a small share of the acquires. */
+export const ATTR_HOLD_CALL_SITE = 'waitfall.hold.call_site';
 /** Attribute: keyed hash of relation and key value; never the value itself. */
 export const ATTR_LOCK_KEY = 'waitfall.lock.key';
 /** Attribute, boolean: the interval was inferred, not observed. */

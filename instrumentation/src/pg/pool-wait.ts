@@ -1,5 +1,5 @@
-import { type Context, trace } from '@opentelemetry/api';
-import { type Outcome, PREFIX_CONNECT } from '../conventions.ts';
+import { type Attributes, type Context, trace } from '@opentelemetry/api';
+import { ATTR_HOLD_CALL_SITE, type Outcome, PREFIX_CONNECT } from '../conventions.ts';
 import { activeContext } from '../core/active-context.ts';
 import { now } from '../core/clock.ts';
 import { countTime, emitSegment } from '../core/emit.ts';
@@ -9,6 +9,7 @@ import { onShutdown } from '../core/shutdown.ts';
 import { takePoolSpan } from '../core/started-span.ts';
 import { warnOnce } from '../core/warn.ts';
 import { enterWork, leaveWork } from '../core/work.ts';
+import { sampledCallSite } from './call-site.ts';
 import { poolResource } from './pool-name.ts';
 import type { PgClient, PgPool } from './types.ts';
 
@@ -57,6 +58,9 @@ export function openHoldsByPool(): Map<string, { count: number; oldestMs: number
   return byPool;
 }
 
+/** Of holds at least this long it is worth knowing who asked: most likely not only statements ran in them. */
+const LONG_HOLD_MS = 20;
+
 let holdWarnMs = 60_000;
 let watchdog: NodeJS.Timeout | undefined;
 
@@ -90,6 +94,8 @@ export class PoolWait implements Linked<PoolWait> {
   readonly #inUse: number | undefined;
   readonly #queueDepth: number | undefined;
   readonly #startMs = now();
+  /** Of a small share of the acquires: who asked. */
+  readonly #callSite = sampledCallSite();
   /** No slot was free at the call: the time until one is taken is a wait for it. */
   readonly #queued: boolean;
   /** Where the spans go: below the official `pg-pool.connect` span where there is one. */
@@ -169,10 +175,12 @@ export class PoolWait implements Linked<PoolWait> {
   warnIfHeld(sinceMs: number): void {
     if (this.#takenMs > sinceMs) return;
     const traceId = trace.getSpanContext(this.#parent)?.traceId;
+    const site = this.#callSite?.toString();
     warnOnce(
       `hold ${this.#state.resource}`,
       `a connection of ${this.#state.resource} is held for more than ${Math.round(holdWarnMs / 1e3)} s` +
-        `${traceId === undefined ? '' : ` (trace ${traceId})`}: is its release missing on some path?`,
+        `${traceId === undefined ? '' : ` (trace ${traceId})`}` +
+        `${site === undefined ? '' : `, acquired at ${site}`}: is its release missing on some path?`,
     );
   }
 
@@ -212,7 +220,14 @@ export class PoolWait implements Linked<PoolWait> {
       inUse: this.#inUse,
       queueDepth: this.#queueDepth,
       holdMs,
+      attributes: this.#callSiteOf(holdMs),
     });
+  }
+
+  #callSiteOf(holdMs: number | undefined): Attributes | undefined {
+    if (this.#callSite === undefined || holdMs === undefined || holdMs < LONG_HOLD_MS) return undefined;
+    const site = this.#callSite.toString();
+    return site === undefined ? undefined : { [ATTR_HOLD_CALL_SITE]: site };
   }
 
   #emitConnection(endMs: number, outcome: Outcome, errorType?: string): void {
