@@ -1,6 +1,9 @@
 /** What Ink draws for a picture. Nothing else that Ink is given here is text. */
 const NUMBER = /<picture \d+>/;
 
+/** Empties the screen, in the terminal's own colours. */
+const CLEAR = '\u001b[0m\u001b[2J';
+
 /** Writes that leave the picture as it is: synchronized output and the cursor switched on or off. */
 const HARMLESS = /^(?:\u001b\[\?(?:2026|25)[hl])*$/;
 
@@ -60,7 +63,8 @@ export class Canvas {
   };
 
   #changes(): string {
-    let out = '';
+    // After a resize something may stand where no line of ours comes: below the last one.
+    let out = this.#painted.length === 0 ? CLEAR : '';
     this.#lines.forEach((line, row) => {
       if (line !== this.#painted[row]) out += `\u001b[${row + 1};1H${line}`;
     });

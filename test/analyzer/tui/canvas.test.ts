@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import { Canvas } from '../../../analyzer/src/tui/canvas.ts';
 import { Out } from './terminal.ts';
 
+const CLEAR = '\u001b[0m\u001b[2J';
+
 function canvasOf(): { out: Out; canvas: Canvas; draw: (lines: readonly string[]) => string } {
   const out = new Out(80, 24);
   const canvas = new Canvas(out as unknown as NodeJS.WriteStream);
@@ -19,7 +21,7 @@ function canvasOf(): { out: Out; canvas: Canvas; draw: (lines: readonly string[]
 
 test('only lines that have changed are written, each to its place', () => {
   const { draw } = canvasOf();
-  assert.equal(draw(['one', 'two', 'three']), '\u001b[1;1Hone\u001b[2;1Htwo\u001b[3;1Hthree');
+  assert.equal(draw(['one', 'two', 'three']), `${CLEAR}\u001b[1;1Hone\u001b[2;1Htwo\u001b[3;1Hthree`);
   assert.equal(draw(['one', 'TWO', 'three']), '\u001b[2;1HTWO');
   assert.equal(draw(['one', 'TWO', 'three']), '');
 });
@@ -37,9 +39,9 @@ test('whatever else is written, and a resize, makes the whole picture new; the c
   canvas.stdout.write('\u001b[?2026h');
   assert.equal(draw(['one', 'TWO']), '\u001b[2;1HTWO');
   canvas.stdout.write('\u001b[?1049h');
-  assert.equal(draw(['one', 'TWO']), '\u001b[1;1Hone\u001b[2;1HTWO');
+  assert.equal(draw(['one', 'TWO']), `${CLEAR}\u001b[1;1Hone\u001b[2;1HTWO`);
   out.emit('resize');
-  assert.equal(draw(['one', 'TWO']), '\u001b[1;1Hone\u001b[2;1HTWO');
+  assert.equal(draw(['one', 'TWO']), `${CLEAR}\u001b[1;1Hone\u001b[2;1HTWO`);
 });
 
 test('it is the terminal in everything else', () => {
