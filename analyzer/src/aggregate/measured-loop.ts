@@ -61,7 +61,7 @@ const STATING = 0.9;
 /** Sums of work that the entry spans of a service state; null where too few of them do. */
 function statedWork(own: Series, forest: Forest, requests: Requests, timeline: Timeline): StatedWork | null {
   const { table } = forest;
-  const key = table.strings.find(timeAttribute('work'));
+  const key = attributeKey(table, timeAttribute('work'));
   if (key < 0) return null;
   const W = timeline.windows.length;
   const work: StatedWork = {

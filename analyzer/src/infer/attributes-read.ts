@@ -10,6 +10,7 @@ import {
   ATTR_RESOURCE_IN_USE,
   ATTR_RESOURCE_QUEUE_DEPTH,
   ATTR_SEGMENT,
+  timeAttribute,
 } from '@waitfall/instrumentation/conventions';
 import { ATTR_TAIL_POLICY } from '../aggregate/weights.ts';
 import { PEER_ATTRIBUTES } from '../classify/known-names.ts';
@@ -32,6 +33,7 @@ const ALWAYS = [
   ATTR_RESOURCE_QUEUE_DEPTH,
   ATTR_SEGMENT,
   ATTR_TAIL_POLICY,
+  timeAttribute('work'),
   ...PEER_ATTRIBUTES,
   'db.collection.name',
   'db.operation',

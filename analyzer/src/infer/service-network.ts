@@ -36,21 +36,34 @@ const STEPS = 40;
 /** A server's share left by the rest of the service is at least this. */
 const LEAST_LEFT = 0.05;
 
+/** The first queue of today, its rate alone, and what the service really sustains. */
+export interface Present {
+  readonly first: QueueModel;
+  readonly rate: number;
+  readonly kneePerSecond: number;
+}
+
 /** Which of the bounds of R is taken where it is known only between two. */
 export type Bound = 'low' | 'best' | 'high';
 
-/** All queues as a network; `present` replaces R of the first queue where the decision used another rate (rule 7a). */
+/**
+ * All queues as a network. `present` replaces R of the first queue where the decision used another rate (rule 7a), and no
+ * other queue has a lower rate than what the service was seen to sustain.
+ */
 export function networkOf(
   models: readonly QueueModel[],
   frame: Frame,
-  present: { readonly first: QueueModel; readonly rate: number } | null = null,
+  present: Present | null = null,
   bound: Bound = 'best',
 ): NetworkQueue[] {
   const aloneOf = (model: QueueModel): number | null => {
     if (present?.first === model) return Math.min(present.rate, model.saturatesAt ?? present.rate);
-    return bound === 'best' || model.saturatesBetween === null
-      ? model.saturatesAt
-      : model.saturatesBetween[bound];
+    const alone =
+      bound === 'best' || model.saturatesBetween === null ? model.saturatesAt : model.saturatesBetween[bound];
+    const sustained = present?.kneePerSecond ?? 0;
+    if (alone === null || alone >= sustained) return alone;
+    // It was seen to do more: a rate that rests on nothing but completions is then none, any other one is too low.
+    return model.capacity === null ? null : sustained;
   };
   return models.map((model) => {
     const insideNs = new Map<number, number>();

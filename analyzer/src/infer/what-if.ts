@@ -2,17 +2,10 @@ import type { Frame, QueueModel } from '../aggregate/queue-model.ts';
 import { parseChange } from './change.ts';
 import { changeNetwork, processesOf } from './changed-network.ts';
 import { perSecond } from './numbers.ts';
-import { type Bound, limitsOf, networkOf } from './service-network.ts';
+import { type Bound, limitsOf, networkOf, type Present } from './service-network.ts';
 import type { WhatIf } from './types.ts';
 
 export { parseChange } from './change.ts';
-
-/** The first queue of today, its rate alone, and what the service really sustains. */
-export interface Present {
-  readonly first: QueueModel;
-  readonly rate: number;
-  readonly kneePerSecond: number;
-}
 
 /** The measured knee of the present first queue / the modelled one is trusted within this range. */
 const MEASURED = { low: 0.75, high: 1.1 } as const;
