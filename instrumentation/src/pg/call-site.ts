@@ -1,7 +1,8 @@
 import { relative } from 'node:path';
 
-/** One acquire of so many leaves a trace of who asked. */
-const SAMPLE_EVERY = 64;
+/** One acquire of so many leaves a trace of who asked: in pools whose slots are held long, and in others. */
+const SAMPLE_EVERY_LONG = 64;
+const SAMPLE_EVERY = 1_024;
 /** Frames that are looked through for the first one of the service's own. */
 const MAX_FRAMES = 16;
 const FRAME = /^\s*at (?:(?:async )?(.*?) \()?(?:file:\/\/)?([^()]*?):(\d+):(\d+)\)?$/;
@@ -37,8 +38,11 @@ export class CallSite {
 /** This package's directory. */
 const OWN = import.meta.dirname.replace(/[\\/]pg$/, '');
 
-/** @returns where the caller of the caller stands, for a small share of the calls. */
-export function sampledCallSite(): CallSite | undefined {
+/**
+ * @param isLong slots of the pool are mostly held long.
+ * @returns where the caller of the caller stands, for a small share of the calls: a stack costs far more than a wait.
+ */
+export function sampledCallSite(isLong: boolean): CallSite | undefined {
   acquires++;
-  return acquires % SAMPLE_EVERY === 1 ? new CallSite() : undefined;
+  return acquires % (isLong ? SAMPLE_EVERY_LONG : SAMPLE_EVERY) === 1 ? new CallSite() : undefined;
 }

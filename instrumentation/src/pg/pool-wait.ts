@@ -9,7 +9,7 @@ import { onShutdown } from '../core/shutdown.ts';
 import { takePoolSpan } from '../core/started-span.ts';
 import { warnOnce } from '../core/warn.ts';
 import { enterWork, leaveWork } from '../core/work.ts';
-import { sampledCallSite } from './call-site.ts';
+import { type CallSite, sampledCallSite } from './call-site.ts';
 import { poolResource } from './pool-name.ts';
 import type { PgClient, PgPool } from './types.ts';
 
@@ -17,6 +17,8 @@ import type { PgClient, PgPool } from './types.ts';
 interface PoolState {
   readonly resource: string;
   readonly waiting: LinkedList<PoolWait>;
+  /** Moving mean of its holds. */
+  meanHoldMs: number;
 }
 
 const states = new WeakMap<PgPool, PoolState>();
@@ -24,7 +26,7 @@ const states = new WeakMap<PgPool, PoolState>();
 function stateOf(pool: PgPool): PoolState {
   let state = states.get(pool);
   if (state === undefined)
-    states.set(pool, (state = { resource: poolResource(pool), waiting: new LinkedList() }));
+    states.set(pool, (state = { resource: poolResource(pool), waiting: new LinkedList(), meanHoldMs: 0 }));
   return state;
 }
 
@@ -95,7 +97,7 @@ export class PoolWait implements Linked<PoolWait> {
   readonly #queueDepth: number | undefined;
   readonly #startMs = now();
   /** Of a small share of the acquires: who asked. */
-  readonly #callSite = sampledCallSite();
+  readonly #callSite: CallSite | undefined;
   /** No slot was free at the call: the time until one is taken is a wait for it. */
   readonly #queued: boolean;
   /** Where the spans go: below the official `pg-pool.connect` span where there is one. */
@@ -107,6 +109,7 @@ export class PoolWait implements Linked<PoolWait> {
   constructor(pool: PgPool) {
     leaveWork(rootOf(this.caller), this.caller, this.#startMs);
     this.#state = stateOf(pool);
+    this.#callSite = sampledCallSite(this.#state.meanHoldMs > LONG_HOLD_MS / 2);
     const { totalCount: total, idleCount: idle } = pool;
     const max = pool.options?.max;
     const pending = pool._pendingQueue?.length;
@@ -169,7 +172,9 @@ export class PoolWait implements Linked<PoolWait> {
   /** The slot was given back. */
   release(): void {
     if (!holding.delete(this)) return;
-    this.#emitPool(this.#takenMs, 'acquired', now() - this.#takenMs);
+    const holdMs = now() - this.#takenMs;
+    this.#state.meanHoldMs += (holdMs - this.#state.meanHoldMs) * 0.1;
+    this.#emitPool(this.#takenMs, 'acquired', holdMs);
   }
 
   warnIfHeld(sinceMs: number): void {

@@ -11,7 +11,7 @@ import {
   TraceFlags,
   trace,
 } from '@opentelemetry/api';
-import { hexWord, SpanIdentity } from '../core/span-id.ts';
+import { SpanIdentity } from '../core/span-id.ts';
 
 const TRACEPARENT = 'traceparent';
 const TRACESTATE = 'tracestate';
@@ -62,21 +62,17 @@ export function parentOf(
   const { length } = traceparent;
   if (length < LENGTH || !isDash(traceparent, 2) || !isDash(traceparent, 35) || !isDash(traceparent, 52))
     return undefined;
-  let seen = 0;
-  for (let at = 0; at < LENGTH; at++) {
-    if (at === 2 || at === 35 || at === 52) continue;
-    const code = traceparent.charCodeAt(at);
-    seen |= code > 127 ? -1 : LOWER_HEX[code];
-  }
-  if (seen < 0 || traceparent.startsWith('ff')) return undefined;
-  if (length > LENGTH && (traceparent.startsWith('00') || !isDash(traceparent, LENGTH))) return undefined;
-  const trace0 = hexWord(traceparent, 3);
-  const trace1 = hexWord(traceparent, 11);
-  const trace2 = hexWord(traceparent, 19);
-  const trace3 = hexWord(traceparent, 27);
-  const high = hexWord(traceparent, 36);
-  const low = hexWord(traceparent, 44);
-  const sampled = hexDigit(traceparent, 54) & TraceFlags.SAMPLED;
+  isValid = true;
+  const version = lowerHex(traceparent, 0, 2);
+  const trace0 = lowerHex(traceparent, 3, 11);
+  const trace1 = lowerHex(traceparent, 11, 19);
+  const trace2 = lowerHex(traceparent, 19, 27);
+  const trace3 = lowerHex(traceparent, 27, 35);
+  const high = lowerHex(traceparent, 36, 44);
+  const low = lowerHex(traceparent, 44, 52);
+  const sampled = lowerHex(traceparent, 53, LENGTH) & TraceFlags.SAMPLED;
+  if (!isValid || version === 0xff) return undefined;
+  if (length > LENGTH && (version === 0 || !isDash(traceparent, LENGTH))) return undefined;
   if ((trace0 | trace1 | trace2 | trace3) === 0 || (high | low) === 0) return undefined;
   const state = tracestate === undefined ? undefined : createTraceState(list(tracestate));
   return new SpanIdentity(trace0, trace1, trace2, trace3, high, low, sampled, state, true);
@@ -88,8 +84,23 @@ const LENGTH = 55;
 const LOWER_HEX = new Int8Array(128).fill(-1);
 for (let value = 0; value < 16; value++) LOWER_HEX[value.toString(16).charCodeAt(0)] = value;
 
-function hexDigit(text: string, at: number): number {
-  return LOWER_HEX[text.charCodeAt(at)];
+/** Cleared by {@link lowerHex}. */
+let isValid = true;
+
+/** @returns the number of up to eight lower-case hex digits, as a signed 32-bit integer. */
+function lowerHex(text: string, start: number, end: number): number {
+  let number = 0;
+  let codes = 0;
+  let digits = 0;
+  for (let at = start; at < end; at++) {
+    const code = text.charCodeAt(at);
+    const digit = LOWER_HEX[code & 0x7f];
+    codes |= code;
+    digits |= digit;
+    number = (number << 4) | digit;
+  }
+  if (codes > 0x7f || digits < 0) isValid = false;
+  return number;
 }
 
 function isDash(text: string, at: number): boolean {
