@@ -3,6 +3,7 @@ import type { Input, InputFile, Metric, Rejected } from '../model/input.ts';
 import { SpanTableBuilder } from '../model/span-table.ts';
 import { canonicalId, SPAN_DIGITS, TRACE_DIGITS } from './ids.ts';
 import { ProtoAttributes } from './otlp-proto-attributes.ts';
+import { ProtoSpanScanner } from './otlp-proto-span-scan.ts';
 import { quote } from './quote.ts';
 
 /** Where in a file a record stands; as precise as its format allows. */
@@ -34,7 +35,8 @@ function idFault(value: unknown): string {
 export class Collector {
   readonly builder: SpanTableBuilder;
   readonly protoAttributes: ProtoAttributes;
-  /** False: OTLP lines are read by JSON.parse alone, the oracle of the byte scanner. */
+  readonly protoSpans: ProtoSpanScanner;
+  /** False: OTLP lines are read by JSON.parse, spans of protobuf field by field: the oracles of the scanners. */
   readonly fast: boolean;
   readonly metrics: Metric[] = [];
   readonly #rejected: Rejected[] = [];
@@ -56,6 +58,7 @@ export class Collector {
     this.fast = fast;
     this.builder = new SpanTableBuilder(keep);
     this.protoAttributes = new ProtoAttributes(this.builder);
+    this.protoSpans = new ProtoSpanScanner(this.builder);
   }
 
   /** Rejections and load plans from here on belong to this file. */

@@ -37,15 +37,23 @@ function readScopeSpans(
   at: Position,
 ): void {
   let scope = { name: '', version: '' };
-  const spans: ProtoFields[] = [];
+  /** Where each span begins and ends. */
+  const spans: number[] = [];
   const fields = new ProtoFields(message, from, end);
   while (fields.next()) {
     if (fields.is(1, WIRE.bytes)) scope = readScope(fields.message());
-    else if (fields.is(2, WIRE.bytes)) spans.push(fields.message());
+    else if (fields.is(2, WIRE.bytes)) spans.push(fields.bytesFrom(), fields.end);
     else fields.skip();
   }
   const scopeIndex = collector.builder.scope(scope.name, scope.version);
-  for (const span of spans) readSpan(span, resource, scopeIndex, collector, at);
+  const { view } = fields;
+  for (let i = 0; i < spans.length; i += 2) {
+    const isRead =
+      collector.fast &&
+      collector.protoSpans.scan(message, view, spans[i], spans[i + 1], resource, scopeIndex);
+    if (isRead) continue;
+    readSpan(new ProtoFields(message, spans[i], spans[i + 1], view), resource, scopeIndex, collector, at);
+  }
 }
 
 /** Writes one span straight into the columns. */

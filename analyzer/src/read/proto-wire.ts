@@ -1,3 +1,7 @@
+import { splitUnixNano } from './times.ts';
+
+const split = { sec: 0, ns: 0 };
+
 /** The bytes are not a protobuf message of this shape. */
 export class ProtoError extends Error {}
 
@@ -142,23 +146,12 @@ export class ProtoFields {
     return this.view.getFloat64(this.#advance(8), true);
   }
 
-  /**
-   * Writes a fixed64 of epoch ns to a row of two columns, exactly and without a bigint: 2^32 ns are 4 s and
-   * 294,967,296 ns, and the upper half is cut at its thousands so that no product passes 2^53.
-   * @returns false when the table cannot hold it (after 2106).
-   */
+  /** Writes a fixed64 of epoch ns to a row of two columns. @returns false when the table cannot hold it (after 2106). */
   time(seconds: Uint32Array, nanos: Uint32Array, row: number): boolean {
     const at = this.#advance(8);
-    const low = this.view.getUint32(at, true);
-    const high = this.view.getUint32(at + 4, true);
-    const thousands = Math.floor(high / 1000);
-    const rest = high - thousands * 1000;
-    const ns = thousands * 967_296_000 + rest * 294_967_296 + low;
-    const carry = Math.floor(ns / 1e9);
-    const sec = high * 4 + thousands * 294 + carry;
-    if (sec > 0xffffffff) return false;
-    seconds[row] = sec;
-    nanos[row] = ns - carry * 1e9;
+    if (!splitUnixNano(this.view.getUint32(at, true), this.view.getUint32(at + 4, true), split)) return false;
+    seconds[row] = split.sec;
+    nanos[row] = split.ns;
     return true;
   }
 

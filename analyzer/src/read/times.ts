@@ -3,6 +3,23 @@ import { decimalToBigInt } from './parse-json.ts';
 /** First instant the span table cannot hold: 2^32 seconds, in the year 2106. */
 const TOO_LATE = 4_294_967_296_000_000_000n;
 
+/**
+ * Splits epoch ns, given as two halves of 32 bits, into seconds and ns, exactly and without a bigint: 2^32 ns are 4 s
+ * and 294,967,296 ns, and the upper half is cut at its thousands so that no product passes 2^53.
+ * @returns false when the table cannot hold it (after 2106).
+ */
+export function splitUnixNano(low: number, high: number, into: { sec: number; ns: number }): boolean {
+  const thousands = Math.floor(high / 1000);
+  const rest = high - thousands * 1000;
+  const ns = thousands * 967_296_000 + rest * 294_967_296 + low;
+  const carry = Math.floor(ns / 1e9);
+  const sec = high * 4 + thousands * 294 + carry;
+  if (sec > 0xffffffff) return false;
+  into.sec = sec;
+  into.ns = ns - carry * 1e9;
+  return true;
+}
+
 /** @returns the instant, or null when the table cannot hold it (negative, after 2106, unknown). */
 export function boundedTime(unixNano: bigint | null): bigint | null {
   return unixNano !== null && unixNano >= 0n && unixNano < TOO_LATE ? unixNano : null;
