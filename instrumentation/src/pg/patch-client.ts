@@ -6,6 +6,7 @@ import { loopClock } from '../core/loop-clock.ts';
 import { emitLoopTail, hasLoopTail } from '../core/loop-wait.ts';
 import { wrapMethod } from '../core/patch.ts';
 import { type RootRecord, rootOf } from '../core/root.ts';
+import { takeQuerySpan } from '../core/started-span.ts';
 import { enterWork, leaveWork } from '../core/work.ts';
 import { ConnectionLocks, type Running } from './locks/connection-locks.ts';
 import { DatabaseRows } from './locks/rows.ts';
@@ -52,7 +53,9 @@ export function patchClient(Client: { prototype: object }, on: ClientSwitch): bo
   const patched = wrapMethod(Client.prototype, 'query', (inner) => {
     return function query(this: PgClient, ...args: unknown[]) {
       const statement = on.statements ? begin(this, args, on) : undefined;
-      return statement === undefined ? inner().apply(this, args) : watched(this, inner(), args, statement);
+      return statement === undefined
+        ? unwatched(this, inner(), args)
+        : watched(this, inner(), args, statement);
     };
   });
   wrapMethod(Client.prototype, 'end', (inner) => {
@@ -218,6 +221,15 @@ function rowsOf(client: PgClient, on: ClientSwitch): DatabaseRows {
     databases.set(id, rows);
   }
   return rows;
+}
+
+/** Hands on what is not recorded. The span the official instrumentation made for it is nobody else's. */
+function unwatched(client: PgClient, query: (...args: unknown[]) => unknown, args: unknown[]): unknown {
+  try {
+    return query.apply(client, args);
+  } finally {
+    takeQuerySpan();
+  }
 }
 
 /** Hands the statement on in the style it was called, and takes note of its reply before the caller does. */

@@ -224,6 +224,8 @@ test('the holder at the root of a chain is named, and its trace where its commen
     }
     const { traceId } = await request(() => client.query('SELECT pg_advisory_lock(3)'));
     await Promise.all([ended, second]);
+    // The wait is written together with its hold.
+    await client.query('SELECT pg_advisory_unlock(3)');
     const wait = lockWait(traceId);
     assert.equal(wait.attributes['waitfall.resource'], 'lock:advisory');
     assert.equal(wait.attributes['waitfall.blocker.statement'], 'UPDATE item');
@@ -238,19 +240,18 @@ test('the holder at the root of a chain is named, and its trace where its commen
 test('a holder of this process is linked by its process id, also when it only reads', async () => {
   await withClient(async (holder) => {
     await withClient(async (waiter) => {
-      let released: Promise<unknown> = Promise.resolve();
-      const first = await request(async () => {
-        await holder.query('SELECT pg_advisory_lock(8)');
-      });
-      released = seenWaiting().then(() => holder.query('SELECT pg_advisory_unlock(8)'));
-      const second = await request(() => waiter.query('SELECT pg_advisory_lock(8)'));
+      await holder.query('BEGIN');
+      const first = await request(() => holder.query('LOCK TABLE audit IN ACCESS EXCLUSIVE MODE'));
+      const released = seenWaiting().then(() => holder.query('COMMIT'));
+      const second = await request(() => waiter.query('SELECT count(*) FROM audit'));
       await released;
       const wait = lockWait(second.traceId);
+      assert.equal(wait.name, 'wait_for lock:audit');
       assert.deepEqual(
         wait.links.map((link) => link.traceId),
         [first.traceId],
       );
-      assert.equal(wait.attributes['waitfall.blocker.state'], 'idle');
+      assert.equal(wait.attributes['waitfall.blocker.state'], 'idle in transaction');
     });
   });
 });
