@@ -25,12 +25,14 @@ interface Credentials {
   readonly user?: string;
   readonly database?: string;
   readonly options?: string;
+  readonly sslnegotiation?: string;
 }
 
 const MIN_VERSION = 140_000;
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 60_000;
 const LEAD_RETRY_MS = 2_000;
+const CONNECT_TIMEOUT_MS = 5_000;
 
 /**
  * The sampler's own connection, with the application's class, address and role. It keeps no process alive, its
@@ -161,17 +163,18 @@ export class SamplerConnection {
     const {
       constructor: Client,
       connectionParameters = {},
-      ...rest
+      // Not enumerable, so that no log shows it.
+      password,
+      ssl,
     } = this.#application as unknown as {
       constructor: new (config: object) => OwnClient;
       connectionParameters?: Credentials;
+      password?: unknown;
       ssl?: unknown;
     };
-    if (this.#url !== undefined)
-      return new Client({ connectionString: this.#url, connectionTimeoutMillis: 5_000 });
-    const { host, port, user, database, options } = connectionParameters;
-    // Not enumerable, so that no log shows it.
-    const { password } = this.#application as { password?: unknown };
+    const connectionTimeoutMillis = CONNECT_TIMEOUT_MS;
+    if (this.#url !== undefined) return new Client({ connectionString: this.#url, connectionTimeoutMillis });
+    const { host, port, user, database, options, sslnegotiation } = connectionParameters;
     return new Client({
       host,
       port,
@@ -179,8 +182,9 @@ export class SamplerConnection {
       database,
       options,
       password,
-      ssl: rest.ssl,
-      connectionTimeoutMillis: 5_000,
+      ssl,
+      sslnegotiation,
+      connectionTimeoutMillis,
     });
   }
 }
