@@ -118,7 +118,7 @@ function near(actual: number | null | undefined, expected: number, share = 1e-3)
   );
 }
 
-test('rates, mean waits, mean holds and utilisation of each window', () => {
+test('rule 2: rates, mean waits, mean holds and utilisation of each window', () => {
   for (const [w, row] of rows.entries()) {
     near(row.receivedPerSecond, inWindow(w).length / seconds(w), 1e-9);
     const waits = inWindow(w).map((request) =>
@@ -140,7 +140,7 @@ const ownHolds = (w: number) =>
     holdsOf(request, LOCK).map((hold) => hold.end - hold.start - nested(request, hold, 'eventloop_wait')),
   );
 
-test('own demand and the rate alone, from the windows below 0.85 x that rate', () => {
+test('rule 5: own demand and the rate alone, from the windows below 0.85 x that rate', () => {
   const demandOver = (set: readonly number[]) =>
     sum(set.flatMap(ownHolds)) / sum(set.map((w) => inWindow(w).length));
   const below = (limit: number) => RATES.flatMap((_, w) => (rows[w].receivedPerSecond <= limit ? [w] : []));
@@ -152,7 +152,7 @@ test('own demand and the rate alone, from the windows below 0.85 x that rate', (
   near(lock.visitsPerRequest, 1, 1e-9);
 });
 
-test('the knee: holds of the lock that ended in the windows in which it was full, per second', () => {
+test('rule 8, the knee: holds of the lock that ended in the windows in which it was full, per second', () => {
   const full = lock.windows.flatMap((window, w) =>
     window.utilization! > 0.95 && rows[w].receivedPerSecond > lock.saturatesAtPerSecond! ? [w] : [],
   );
@@ -166,7 +166,7 @@ test('the knee: holds of the lock that ended in the windows in which it was full
   near(verdict.kneePerSecond, mean(ended), 1e-9);
 });
 
-test('the chain: how much the hold of the pool grew, and the share of it that is waiting for the lock', () => {
+test('rule 9, the chain: how much the hold of the pool grew, and the share of it that is waiting for the lock', () => {
   const knee = verdict.kneePerSecond!;
   const of = (accept: (rate: number) => boolean) =>
     requests.filter((request) => request.window >= 0 && accept(rows[request.window].receivedPerSecond));
@@ -186,7 +186,7 @@ test('the chain: how much the hold of the pool grew, and the share of it that is
   );
 });
 
-test('what the hold consists of adds up, and is what the spans inside it say', () => {
+test('rule 4: what the hold consists of adds up, and is what the spans inside it say', () => {
   near(sum(lock.holdComposition.map(({ share }) => share)), 1, 0.02);
   const inside = requests.filter(({ window }) => window >= 0);
   const all = sum(inside.flatMap((request) => holdsOf(request, LOCK).map((hold) => hold.end - hold.start)));
