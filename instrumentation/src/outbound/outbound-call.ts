@@ -54,6 +54,7 @@ export class OutboundCall {
   #errorType: string | undefined;
   #connecting: ReservedSpan | undefined;
   #ended = false;
+  #released = false;
 
   constructor(target: Target, caller: Context = context.active(), startMs: number = now()) {
     this.caller = caller;
@@ -132,11 +133,23 @@ export class OutboundCall {
       : String(typeof code === 'string' ? code : (name ?? 'error'));
   }
 
-  /** The socket is given back, or was never got. */
+  /** The socket is given back, or was never got: the call is over. */
   end(atMs: number = now()): void {
+    this.endSpan(atMs);
+    this.release(atMs);
+  }
+
+  /** The socket is given back, or was never got. */
+  release(atMs: number = now()): void {
+    if (this.#released) return;
+    this.#released = true;
+    this.#emitQueue(atMs);
+  }
+
+  /** The answer is here, all of it. */
+  endSpan(atMs: number = now()): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#emitQueue(atMs);
     const own = this.#own;
     if (own === undefined) return;
     const status = this.#status;

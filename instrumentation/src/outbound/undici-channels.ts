@@ -145,7 +145,10 @@ function finish(request: UndiciRequest): void {
   const call = calls.get(request);
   if (call === undefined) return;
   calls.delete(request);
-  call.end();
+  call.endSpan();
+  // undici keeps a socket to itself for one turn of the event loop before it takes the next request.
+  if (call.queue?.capacity === undefined) call.release();
+  else setImmediate(() => call.release());
 }
 
 interface ConnectParams {

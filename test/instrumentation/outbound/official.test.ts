@@ -60,6 +60,7 @@ describe('beside the official instrumentations', () => {
     const dispatcher = new undici.Pool(remote.origin, { connections: 1 });
     const ask = async () => (await undici.request(remote.origin, { dispatcher })).body.text();
     await request(ask);
+    await settle();
     recording.clear();
     const { traceId } = await request(() => Promise.all([ask(), ask(), ask()]));
     await settle();

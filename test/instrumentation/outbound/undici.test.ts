@@ -5,7 +5,7 @@ import { propagation } from '@opentelemetry/api';
 import { makeClientSpans } from '../../../instrumentation/src/parts.ts';
 import { W3cPropagator } from '../../../instrumentation/src/standalone/propagator.ts';
 import { type Recorded, type Recording, request, startRecording } from '../support/recording.ts';
-import { checkVisit, type Remote, startRemote } from './servers.ts';
+import { checkVisits, type Remote, startRemote, type Visit } from './servers.ts';
 
 const HOLD_MS = 60;
 
@@ -37,12 +37,12 @@ async function waitsMatchServer(
   dispatcher: import('undici').Dispatcher,
   capacity: number,
 ): Promise<Recorded[]> {
-  const calls = new Map<string, { calledMs: number; doneMs: number }>();
+  const done = new Map<string, number>();
   const ask = async (path: string) => {
-    const calledMs = performance.now();
     const { body } = await undici.request(`${remote.origin}${path}`, { dispatcher });
     await body.text();
-    calls.set(path, { calledMs, doneMs: performance.now() });
+    await new Promise(setImmediate);
+    done.set(path, performance.now());
   };
   await request(() => Promise.all(Array.from({ length: capacity }, () => ask('/warm'))));
   await settle();
@@ -52,6 +52,7 @@ async function waitsMatchServer(
   await settle();
   const waits = recording.segment('pool_wait');
   assert.equal(waits.length, 5);
+  const visits: Visit[] = [];
   for (const wait of waits) {
     const client = clients().find((span) => span.spanId === wait.parentId);
     assert.ok(client, 'the wait is part of the call');
@@ -59,8 +60,9 @@ async function waitsMatchServer(
     assert.equal(wait.attributes['waitfall.resource'], `undici-pool:127.0.0.1:${remote.port}`);
     assert.equal(wait.attributes['waitfall.resource.capacity'], capacity);
     const holdMs = (wait.attributes['waitfall.hold.duration_ns'] as number) / 1e6;
-    checkVisit(remote.seen, calls, path, capacity, { waitMs: wait.lengthMs, holdMs });
+    visits.push({ path, gotMs: wait.endEpochMs - performance.timeOrigin, holdMs });
   }
+  checkVisits(remote.seen, done, capacity, visits);
   await dispatcher.close();
   return waits;
 }
