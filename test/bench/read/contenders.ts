@@ -12,7 +12,6 @@ export interface Run {
 export interface Contender {
   readonly name: string;
   readonly args: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
 }
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -29,10 +28,9 @@ export function subject(name: string, ...args: string[]): Contender {
 }
 
 /** Runs a contender in a fresh process: nothing is warm, as for somebody who runs the command once. */
-export function measure({ name, args, env }: Contender): Run | null {
+export function measure({ name, args }: Contender): Run | null {
   const child = spawnSync(process.execPath, ['--import', here('./measure.ts'), ...args], {
     encoding: 'utf8',
-    env: { ...process.env, ...env },
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
   });
   if (child.status !== 0) {

@@ -54,9 +54,10 @@ function printTable(title: string, path: string, baseline: string, results: Map<
   }
 }
 
-function report(name: string, path: string, threads: number): Contender {
+/** The command as it is installed, and what it writes. */
+function report(path: string): Contender {
   const args = [COMMAND, 'report', path, '--format', 'json', '-o', join(values.dir, 'report.json')];
-  return { name, args, env: { WAITFALL_THREADS: String(threads) } };
+  return { name: 'waitfall report', args };
 }
 
 const json = join(values.dir, `spans-${megabytes}.jsonl`);
@@ -69,10 +70,6 @@ console.log(
   `${machine}; Node ${process.version}; median of ${runs} cold runs; load ${loadavg()[0].toFixed(1)} at the start`,
 );
 
-const reports = (path: string): Contender[] => [
-  report('full report, 1 thread', path, 1),
-  report('full report, 2 threads', path, 2),
-];
 const duck = (what: string, threads: number): Contender[] =>
   duckdb === null
     ? []
@@ -93,7 +90,7 @@ printTable(
       subject('read, slow path', json),
       subject('read, what a report needs', json),
       subject('read, everything', json),
-      ...reports(json),
+      report(json),
       ...duck('count', 2),
       ...duck('self time', 2),
       ...duck('self time', 1),
@@ -110,7 +107,7 @@ printTable(
       subject('protobufjs', proto),
       subject('read, what a report needs', proto),
       subject('read, everything', proto),
-      ...reports(proto),
+      report(proto),
     ],
     runs,
   ),

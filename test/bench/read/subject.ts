@@ -72,4 +72,5 @@ function* records(
 }
 
 const [name, path, ...more] = process.argv.slice(2);
+(globalThis as { startMeasuring?: () => void }).startMeasuring?.();
 await SUBJECTS[name](path, ...more);
