@@ -14,6 +14,7 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { openDatabase } from '../../../sample-app/src/postgres/database.ts';
+import { decodeRequest } from '../../instrumentation/support/otlp-decode.ts';
 import { drive } from './load.ts';
 import { MODES } from './modes.mjs';
 
@@ -41,17 +42,44 @@ interface Service {
   readonly port: number;
 }
 
-/** Takes what exporters send and counts the bytes. */
+/** Takes what exporters send; keeps it only while spans are counted. */
 function startCollector() {
-  let bytes = 0;
+  let kept: Buffer[] | undefined;
   const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
     request.on('data', (chunk) => {
-      bytes += chunk.length;
+      if (kept !== undefined) chunks.push(chunk);
     });
-    request.on('end', () => response.end());
+    request.on('end', () => {
+      kept?.push(Buffer.concat(chunks));
+      response.end();
+    });
   });
   server.listen(0, '127.0.0.1');
-  return { server, bytes: () => bytes };
+  return {
+    server,
+    /** @returns the export of what runs meanwhile. */
+    async collect(run: () => Promise<unknown>): Promise<Buffer[]> {
+      kept = [];
+      await run();
+      const bodies = kept;
+      kept = undefined;
+      return bodies;
+    },
+  };
+}
+
+const COUNTED = 400;
+
+/** @returns spans and exported bytes of one request, on average. */
+async function exportOf(service: Service, path: string): Promise<{ spans: number; bytes: number }> {
+  await usage(service);
+  const bodies = await collector.collect(async () => {
+    await drive(service.port, path, COUNTED);
+    await usage(service);
+  });
+  const spans = bodies.reduce((sum, body) => sum + decodeRequest(body).length, 0);
+  return { spans: spans / COUNTED, bytes: bodies.reduce((sum, body) => sum + body.length, 0) / COUNTED };
 }
 
 async function startService(mode: string, endpoint: string, databaseUrl: string): Promise<Service> {
@@ -102,8 +130,12 @@ try {
         cpuUs.get(service.mode)!.push((after.cpuUs - before.cpuUs) / count);
       }
     }
+    const sent = new Map<string, { spans: number; bytes: number }>();
+    for (const service of services) sent.set(service.mode, await exportOf(service, path));
     console.log(`\n${path}:id  ${rounds} rounds of ${count} requests, CPU µs per request`);
-    console.log('mode               median µs   ratio to none   quartiles     added µs   share of official');
+    console.log(
+      'mode               median µs   ratio to none   quartiles     added µs   share of official  spans  bytes',
+    );
     const base = cpuUs.get('none') ?? [];
     const added = (mode: string) => {
       const own = cpuUs.get(mode);
@@ -131,7 +163,8 @@ try {
       console.log(
         `${mode.padEnd(18)} ${median.toFixed(1).padStart(9)} ${quantile(ratios, 0.5).toFixed(3).padStart(15)}   ` +
           `${quantile(ratios, 0.25).toFixed(2)}-${quantile(ratios, 0.75).toFixed(2)} ` +
-          `${added(mode)!.toFixed(1).padStart(14)}   ${share}${judged}`,
+          `${added(mode)!.toFixed(1).padStart(14)}   ${share.padStart(17)} ` +
+          `${sent.get(mode)!.spans.toFixed(1).padStart(6)} ${sent.get(mode)!.bytes.toFixed(0).padStart(6)}${judged}`,
       );
     }
   }
@@ -139,7 +172,6 @@ try {
     const { rssBytes } = await usage(service);
     console.log(`${service.mode.padEnd(18)} ${(rssBytes / 1e6).toFixed(0)} MB resident`);
   }
-  console.log(`${(collector.bytes() / 1e6).toFixed(1)} MB exported`);
 } finally {
   for (const service of services) service.child.kill();
   collector.server.close();
