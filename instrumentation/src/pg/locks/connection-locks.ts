@@ -243,7 +243,7 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
     const held = lock.session === true ? this.#session : this.#held;
     const inTheWay = lock.onConflict === 'block' ? holdsInTheWay(row, lock.mode, this, reply.sentMs) : [];
     const { seen } = running;
-    if (inTheWay.length > 0) seen?.explain();
+    if (inTheWay.length > 0) seen?.explain(lock.relation);
     if (inTheWay.length === 0 && lock.onConflict === 'block' && seen?.sawWait !== true)
       learnUncontended(running.plan, reply.answeredMs - reply.sentMs);
     const attempt: Attempt = {

@@ -19,8 +19,8 @@ export interface SentStatement {
 export interface ObservedStatement {
   /** It was seen waiting for a lock. */
   readonly sawWait: boolean;
-  /** Holders of this process stood in the way: the wait is known better than it can be seen. */
-  explain(): void;
+  /** Holders of this process stood in the way: that wait is known better than it can be seen. */
+  explain(relation: string): void;
   /** @returns the wait that was seen, to be written together with the hold of a row; once. */
   take(relation: string): InferredWait | null;
   /** What it did on the server when it was looked at, for its span; undefined where nobody looked. */

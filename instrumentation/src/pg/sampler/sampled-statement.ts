@@ -29,6 +29,8 @@ interface Episode {
   readonly seen: SeenWait;
   readonly holders: Holders;
   readonly resource: string;
+  /** It was for a row, not for a table or a number. */
+  readonly isRow: boolean;
   readonly capacity: number | undefined;
   readonly queueDepth: number;
 }
@@ -109,6 +111,7 @@ export class SampledStatement implements ObservedStatement {
         seen: { notYetMs, waitStartMs, firstSeenMs: atMs, lastSeenMs: atMs, overMs: undefined },
         holders: new Holders(),
         resource,
+        isRow: row.locktype === 'transactionid' || row.locktype === 'tuple',
         capacity: lockCapacity(row),
         // Those it waits for are its holders and whoever stands before it.
         queueDepth: Math.max(0, (row.blockers?.length ?? 1) - 1),
@@ -119,10 +122,13 @@ export class SampledStatement implements ObservedStatement {
     for (const pid of roots) episode.holders.note(pid, describe);
   }
 
-  explain(): void {
-    const episode = this.#episodes.at(-1);
-    if (episode !== undefined) this.#onExplained?.(this.subject.parent, this.#estimate(episode));
-    this.#episodes.length = 0;
+  explain(relation: string): void {
+    let at = this.#episodes.findLastIndex(({ resource }) => resource === relation);
+    // A row of a partitioned table is seen as one of its partition.
+    if (at < 0) at = this.#episodes.findLastIndex(({ isRow }) => isRow);
+    if (at < 0) return;
+    const [episode] = this.#episodes.splice(at, 1);
+    this.#onExplained?.(this.subject.parent, this.#estimate(episode));
   }
 
   take(relation: string): InferredWait | null {
