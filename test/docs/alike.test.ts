@@ -14,5 +14,6 @@ test('numbers may drift a little, words and their order may not', () => {
 
 test('ids and drawings are not compared, hardly anything is hardly anything', () => {
   assert.equal(difference('trace 6e151e03 0.2 ms ⠀⡇⠀', 'trace d92d0c28 0.9 ms ⡠⠤⠔⠒'), null);
+  assert.equal(difference('30 ms kept', '900 µs kept', Number.POSITIVE_INFINITY), null);
   assert.equal(difference('12 of 600', '500 of 8', Number.POSITIVE_INFINITY), null);
 });

@@ -14,7 +14,12 @@ const DRAWN = /[\u2580-\u259f\u2500-\u257f\u2800-\u28ff]+( +[\u2580-\u259f\u2500
  * @param drift share by which numbers may differ; Infinity: at will.
  */
 export function difference(shown: string, printed: string, drift = DRIFT): string | null {
-  const [a, b] = [shown, printed].map((text) => text.trimEnd().split('\n').map(shapeOf));
+  const [a, b] = [shown, printed].map((text) =>
+    text
+      .trimEnd()
+      .split('\n')
+      .map((line) => shapeOf(line, drift === Number.POSITIVE_INFINITY)),
+  );
   for (let i = 0; i < Math.max(a.length, b.length); i++) {
     if (a[i]?.shape !== b[i]?.shape) return `line ${i + 1}: '${a[i]?.shape}' is now '${b[i]?.shape}'`;
     for (const [n, value] of a[i].numbers.entries()) {
@@ -24,7 +29,8 @@ export function difference(shown: string, printed: string, drift = DRIFT): strin
   return null;
 }
 
-function shapeOf(line: string): { shape: string; numbers: number[] } {
+/** @param anyUnit whether `900 µs` and `1.2 ms` are the same, as two measurements of one thing are. */
+function shapeOf(line: string, anyUnit: boolean): { shape: string; numbers: number[] } {
   const numbers: number[] = [];
   const shape = line
     .replaceAll(DRAWN, '▒')
@@ -34,6 +40,7 @@ function shapeOf(line: string): { shape: string; numbers: number[] } {
       numbers.push(Number(text.replaceAll(',', '')));
       return '#';
     })
+    .replaceAll(anyUnit ? /# (ns|µs|ms|s)\b/g : /(?!)/g, '# time')
     .replaceAll(/ +/g, ' ')
     .trim();
   return { shape, numbers };
