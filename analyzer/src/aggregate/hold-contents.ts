@@ -4,6 +4,7 @@ import type { Classes, SegmentName } from '../classify/types.ts';
 import type { Forest } from '../tree/types.ts';
 import type { Activity, Hold } from './activity.ts';
 import { ContentNames } from './content-names.ts';
+import { stretchesOf } from './hold-stretches.ts';
 import type { Baselines } from './opaque.ts';
 import { Children } from './pieces.ts';
 import type { QueueIndex } from './queue-index.ts';
@@ -52,7 +53,9 @@ export function addHoldContents(
     for (let k = offset[request]; k < offset[request + 1]; k++) holds.push(activity.holds.at(members[k]));
     contents.addTogether(holds, request);
     pieces.forget();
-    for (const hold of holds) contents.add(hold, pieces.under(hold.host));
+    for (const { part, times } of stretchesOf(holds, series)) {
+      contents.add(part, pieces.under(part.host), times);
+    }
   }
   pieces.giveBack();
 }
@@ -200,11 +203,15 @@ class Contents {
     }
   }
 
-  /** @param pieces those of the span the hold hangs under */
-  add(hold: Hold, pieces: readonly Labelled[]): void {
+  /**
+   * @param pieces those of the span the hold hangs under
+   * @param times how many holds it stands for
+   */
+  add(hold: Hold, pieces: readonly Labelled[], times: number): void {
     const own = this.#series[hold.queue];
     const lanes = lanesOf(own, hold);
-    const { startNs, window, weight } = this.#requests;
+    const { startNs, window } = this.#requests;
+    const weight = times * this.#requests.weight[hold.request];
     const w = window[hold.request];
     const from = hold.startNs - startNs[hold.request];
     const to = hold.endNs - startNs[hold.request];
@@ -212,7 +219,7 @@ class Contents {
       const { row, start, end, segment, queue } = pieces[i];
       const ns = Math.min(end, to) - Math.max(start, from);
       if (ns <= 0) continue;
-      const weighted = ns * weight[hold.request];
+      const weighted = ns * weight;
       this.#names.add(own, row, segment, queue, weighted);
       if (segment === CONNECTION_WAIT) {
         const wait = this.#baselines.waitOfRow.of(row);
@@ -228,7 +235,7 @@ class Contents {
         if (call >= 0) note(this.#callNs, this.#calls, call, ns);
       }
     }
-    this.#addServed(lanes, w, weight[hold.request]);
+    this.#addServed(lanes, w, weight);
   }
 
   /** Adds the calls and connections noted, and forgets them. */
