@@ -93,11 +93,23 @@ test('an existing set-up in code gets two lines there, in its own module format'
 test('a distribution is loaded before ours; a vendor agent, a bundler and another runtime are named', () => {
   const auto = read({
     dependencies: { '@opentelemetry/auto-instrumentations-node': '1', fastify: '5' },
-    scripts: { start: 'node server.js', build: 'esbuild --bundle src/server.ts' },
+    scripts: {
+      start: 'node --require @opentelemetry/auto-instrumentations-node/register --inspect server.js',
+      build: 'esbuild --bundle src/server.ts',
+    },
   });
-  assert.equal(
-    auto.plan.script,
-    'node --import @opentelemetry/auto-instrumentations-node/register --import @waitfall/instrumentation/register server.js',
+  assert.equal(auto.plan.script, 'node --inspect --import @waitfall/instrumentation/register server.js');
+  assert.match(
+    auto.lines,
+    /^node --require @opentelemetry\/auto-instrumentations-node\/register --inspect --import @waitfall\/instrumentation\/register server\.js$/m,
+  );
+  const later = read({
+    dependencies: { '@opentelemetry/auto-instrumentations-node': '1' },
+    scripts: { start: 'node server.js' },
+  });
+  assert.match(
+    later.lines,
+    /^node --import @opentelemetry\/auto-instrumentations-node\/register --import @waitfall/m,
   );
   assert.match(auto.plan.notes.join('\n'), /esbuild builds it: .* keep pg and express external/);
   assert.match(auto.lines, /fastifyAdmission/);

@@ -1,5 +1,5 @@
 import { LIBRARIES } from './libraries.ts';
-import type { PackageManager, Project } from './project.ts';
+import type { PackageManager, Project, StartCommand } from './project.ts';
 
 /** One step of a set-up: what it is for, and the lines to run or to write. */
 export interface Step {
@@ -42,6 +42,11 @@ export function planSetUp(project: Project, platform: NodeJS.Platform = process.
     const command = script ?? `node --import ${REGISTER} <file that starts the service>`;
     const lines = withVariables(command, project.name, platform);
     steps.push({ title: 'Start it with its spans in a file', lines });
+    const beside = besideDistribution(project);
+    if (beside !== null) {
+      const title = `Or beside ${telemetry.distributions.join(', ')}, with the spans going where it sends them`;
+      steps.push({ title, lines: [beside] });
+    }
   }
   steps.push({
     title: 'Send it requests, then look',
@@ -52,18 +57,35 @@ export function planSetUp(project: Project, platform: NodeJS.Platform = process.
   return { steps, notes: notesOf(project, [...new Set(missing)], start?.entry ?? null), script };
 }
 
-/** Distributions come first: what they register, ours is added to. */
+/** @returns how the service starts with our part alone: what a distribution registers has no file of ours. */
 function startScript({ start, telemetry }: Project): string | null {
   if (start === null) return null;
-  const imports = [...telemetry.distributions.filter((name) => name.endsWith('auto-instrumentations-node'))]
-    .map((name) => `--import ${name}/register `)
-    .filter((flag) => !start.nodeFlags.includes(flag.trim().split(' ')[1]))
-    .join('');
-  if (start.entry !== null) {
-    const own = start.nodeFlags === '' ? '' : `${start.nodeFlags} `;
-    return `node ${own}${imports}--import ${REGISTER} ${start.entry} ${start.args}`.trim();
-  }
-  return `NODE_OPTIONS="${imports}--import ${REGISTER}" ${start.command}`;
+  if (start.entry === null) return `NODE_OPTIONS="--import ${REGISTER}" ${start.command}`;
+  return nodeCommand(start, withoutDistributions(start.nodeFlags, telemetry.distributions));
+}
+
+/** The one distribution whose flag is known without looking it up in a project. */
+const AUTO = '@opentelemetry/auto-instrumentations-node';
+
+/** @returns how it starts with a distribution that is loaded by a flag; ours comes second and is added to it. */
+function besideDistribution({ start, telemetry }: Project): string | null {
+  if (start === null || start.entry === null) return null;
+  const own = start.nodeFlags;
+  if (telemetry.distributions.some((name) => own.includes(name))) return nodeCommand(start, own);
+  return telemetry.distributions.includes(AUTO)
+    ? nodeCommand(start, `${own} --import ${AUTO}/register`.trim())
+    : null;
+}
+
+function nodeCommand({ entry, args }: StartCommand, flags: string): string {
+  return ['node', flags, `--import ${REGISTER}`, entry, args].filter((part) => part !== '').join(' ');
+}
+
+function withoutDistributions(flags: string, names: readonly string[]): string {
+  return flags
+    .split(/ (?=-)/)
+    .filter((flag) => !names.some((name) => flag.includes(name)))
+    .join(' ');
 }
 
 /** @returns lines that name the service, send its spans to a file and run a command, as the platform's shell takes them. */
@@ -124,11 +146,6 @@ function notesOf(project: Project, missing: readonly string[], entry: string | n
   if (telemetry.agents.length > 0) {
     notes.push(
       `${telemetry.agents.join(', ')} patches the same libraries and keeps its spans: leave it out while you measure`,
-    );
-  }
-  if (telemetry.distributions.length > 0) {
-    notes.push(
-      `${telemetry.distributions.join(', ')} starts OpenTelemetry: ours is added to it, and spans go where it sends them; for a file, set its exporter to a collector that writes one, or leave it out while you measure`,
     );
   }
   if (telemetry.file !== null) {
