@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { withWait } from '@waitfall/instrumentation';
-import { addTap, removeTap, type Tap, taps } from '../../instrumentation/src/core/taps.ts';
+import { addTap, removeTap, type Tap, tapsOf } from '../../instrumentation/src/core/taps.ts';
 import { type Recording, request, startRecording } from './support/recording.ts';
 
 let recording: Recording;
@@ -11,7 +11,7 @@ before(() => {
 after(() => recording.stop());
 
 test('a part that fails is switched off, and the request does not notice', async () => {
-  const before = taps.length;
+  const before = tapsOf.recorded.length;
   let seen = 0;
   addTap({
     recorded() {
@@ -22,7 +22,7 @@ test('a part that fails is switched off, and the request does not notice', async
   await request(() => withWait('printer', () => new Promise((resolve) => setTimeout(resolve, 5))));
   await request(() => withWait('printer', () => {}));
   assert.equal(seen, 1);
-  assert.equal(taps.length, before);
+  assert.equal(tapsOf.recorded.length, before);
   assert.equal(recording.segment('pool_wait').length, 1);
 });
 

@@ -17,7 +17,7 @@ import { Fragment } from './fragment.ts';
 import { type RootRecord, rootOf, setRoot } from './root.ts';
 import { shapeOf } from './segment-shape.ts';
 import { childContext, contextOfSpan } from './span-id.ts';
-import { taps } from './taps.ts';
+import { tapFailed, tapsOf } from './taps.ts';
 import { unsampledSink } from './unsampled.ts';
 
 /** One interval of one request, in monotonic ms. */
@@ -113,7 +113,7 @@ function isRecorded(span: SpanContext, parent: Context): boolean {
 
 /** Makes a recorded interval a span under its request. Nothing happens outside a sampled request. */
 export function emitSegment(record: SegmentRecord): void {
-  for (const tap of taps) tap.recorded?.(record);
+  if (tapsOf.recorded.length > 0) passRecord(record);
   const parentSpan = contextOfSpan(trace.getSpan(record.parent));
   if (parentSpan === undefined || !isRecorded(parentSpan, record.parent)) return;
   const root = rootOf(record.parent);
@@ -147,7 +147,8 @@ export function emitSegment(record: SegmentRecord): void {
   span.context = record.context;
   span.rest = record.attributes;
   if (record.errorType !== undefined) span.rest = { 'error.type': record.errorType, ...record.attributes };
-  if (taps.length > 0 && TAPPED.has(record.segment) && passByTaps(record, span)) return;
+  if (tapsOf.emitted.length > 0 && isTapped(record.segment)) passSpan(record, span);
+  if (record.segment === 'work' && tapsOf.keepWork.length > 0 && sinks.length > 0 && isKept(span)) return;
   if (sinks.length > 0) finish(span);
   else passToTracer(span, record.parent);
 }
@@ -162,13 +163,41 @@ function setBounds(span: FinishedSpan, minMs: number, maxMs: number): void {
 }
 
 /** What taps look at as spans. */
-const TAPPED: ReadonlySet<Segment> = new Set<Segment>(['work', 'eventloop_wait']);
+function isTapped(segment: Segment): boolean {
+  return segment === 'work' || segment === 'eventloop_wait';
+}
+
+function passRecord(record: SegmentRecord): void {
+  for (const tap of tapsOf.recorded) {
+    try {
+      tap.recorded?.(record);
+    } catch (error) {
+      tapFailed(tap, error);
+    }
+  }
+}
+
+function passSpan(record: SegmentRecord, span: FinishedSpan): void {
+  span.context ??= childContext(span.parent);
+  for (const tap of tapsOf.emitted) {
+    try {
+      tap.emitted?.(record, span.context);
+    } catch (error) {
+      tapFailed(tap, error);
+    }
+  }
+}
 
 /** @returns whether a tap keeps the span; it passes it on later, by {@link finishKept}. */
-function passByTaps(record: SegmentRecord, span: FinishedSpan): boolean {
-  span.context ??= childContext(span.parent);
-  for (const tap of taps) tap.emitted?.(record, span.context);
-  return record.segment === 'work' && sinks.length > 0 && taps.some((tap) => tap.keepWork?.(span) === true);
+function isKept(span: FinishedSpan): boolean {
+  for (const tap of tapsOf.keepWork) {
+    try {
+      if (tap.keepWork?.(span) === true) return true;
+    } catch (error) {
+      tapFailed(tap, error);
+    }
+  }
+  return false;
 }
 
 export function finishKept(span: FinishedSpan): void {

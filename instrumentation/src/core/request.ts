@@ -7,7 +7,7 @@ import { loopClock, loopIdleMs } from './loop-clock.ts';
 import { type RootRecord, rootOfSpan } from './root.ts';
 import { setEnd } from './span-end.ts';
 import type { StartedSpan } from './started-span.ts';
-import { taps } from './taps.ts';
+import { tapFailed, tapsOf } from './taps.ts';
 import { endWork, enterWork } from './work.ts';
 
 /** Shorter waits at the entry are not worth a span per request. */
@@ -85,7 +85,13 @@ export function moveStart(span: StartedSpan, queuedMs: number): void {
 /** A request's last callback ran at `atMs`: what is known of it as a whole is complete. */
 export function finishRequest(root: RootRecord, atMs: number): void {
   endWork(root, atMs);
-  for (const tap of taps) tap.rootEnded?.(root, atMs);
+  for (const tap of tapsOf.rootEnded) {
+    try {
+      tap.rootEnded?.(root, atMs);
+    } catch (error) {
+      tapFailed(tap, error);
+    }
+  }
   const openMs = atMs - root.enteredMs;
   if (openMs <= 0) return;
   const idle = (loopIdleMs() - root.idleMs) / openMs;

@@ -11,7 +11,7 @@ import {
 import { type ClockAnchor, currentAnchor } from './clock.ts';
 import { withSpan } from './context-node.ts';
 import type { AttributeSink } from './fragment.ts';
-import { taps } from './taps.ts';
+import { tapFailed, tapsOf } from './taps.ts';
 
 const TIME_ATTRIBUTES = new Map(SEGMENTS.map((segment) => [segment, timeAttribute(segment)]));
 
@@ -65,7 +65,13 @@ export class RootRecord {
     this.startMs = startMs;
     this.enteredMs = startMs;
     this.idleMs = idleMs;
-    for (const tap of taps) tap.rootBegan?.(this);
+    for (const tap of tapsOf.rootBegan) {
+      try {
+        tap.rootBegan?.(this);
+      } catch (error) {
+        tapFailed(tap, error);
+      }
+    }
   }
 
   addTime(segment: Segment, ns: number): void {

@@ -18,40 +18,29 @@ export interface Tap {
   keepWork?(span: FinishedSpan): boolean;
 }
 
-export const taps: Tap[] = [];
-
-const guards = new WeakMap<Tap, Tap>();
+/** Those of the taps that look at one thing: most look at little, and what nobody looks at costs nothing. */
+export const tapsOf: Readonly<Record<keyof Tap, Tap[]>> = {
+  recorded: [],
+  emitted: [],
+  rootBegan: [],
+  rootEnded: [],
+  keepWork: [],
+};
 
 export function addTap(tap: Tap): void {
-  const guard = guarded(tap);
-  guards.set(tap, guard);
-  taps.push(guard);
+  for (const [what, list] of Object.entries(tapsOf) as [keyof Tap, Tap[]][])
+    if (tap[what] !== undefined) list.push(tap);
 }
 
 export function removeTap(tap: Tap): void {
-  const at = taps.indexOf(guards.get(tap) ?? tap);
-  if (at >= 0) taps.splice(at, 1);
+  for (const list of Object.values(tapsOf)) {
+    const at = list.indexOf(tap);
+    if (at >= 0) list.splice(at, 1);
+  }
 }
 
 /** What a tap throws ends it, not the request it looked at. */
-function guarded(tap: Tap): Tap {
-  const guard = <A extends unknown[], R>(method: ((...args: A) => R) | undefined) => {
-    if (method === undefined) return undefined;
-    return (...args: A): R | undefined => {
-      try {
-        return method.apply(tap, args);
-      } catch (error) {
-        removeTap(tap);
-        warnOnce('tap', `a part of the instrumentation failed and is switched off: ${String(error)}`);
-        return undefined;
-      }
-    };
-  };
-  return {
-    recorded: guard(tap.recorded),
-    emitted: guard(tap.emitted),
-    rootBegan: guard(tap.rootBegan),
-    rootEnded: guard(tap.rootEnded),
-    keepWork: guard(tap.keepWork) as Tap['keepWork'],
-  };
+export function tapFailed(tap: Tap, error: unknown): void {
+  removeTap(tap);
+  warnOnce('tap', `a part of the instrumentation failed and is switched off: ${String(error)}`);
 }

@@ -5,6 +5,7 @@ export const MODES = [
   'none',
   'official',
   'official+waitfall',
+  'official+waitfall+otlp',
   'http+waitfall',
   'http+waitfall+otlp',
   'standalone',
