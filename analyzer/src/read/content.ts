@@ -51,8 +51,8 @@ export async function readContent(
   return format === undefined ? null : format.read(source, collector, torn);
 }
 
-/** True for JSON, whose reader copies what it is handed. */
-export function startsJson(head: Buffer): boolean {
+/** True for JSON, white space and byte order marks before it. */
+function startsJson(head: Buffer): boolean {
   const first = head.find(
     (byte) => byte !== 0x20 && byte !== 9 && byte !== 10 && byte !== 13 && byte !== 0x1e,
   );

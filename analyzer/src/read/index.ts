@@ -3,7 +3,7 @@ import type { Input } from '../model/input.ts';
 import { type Bytes, counted, fileBytes, peek, streamBytes } from './bytes.ts';
 import { Collector } from './collector.ts';
 import { bounded, compressionOf, type OnFault, unsupportedCompression } from './compression.ts';
-import { readContent, rejectTorn, startsJson } from './content.ts';
+import { readContent, rejectTorn } from './content.ts';
 import type { TornLine } from './json-values.ts';
 import { expandPaths, type InputPath } from './paths.ts';
 
@@ -108,7 +108,8 @@ async function readFile(
       );
       ({ head, source } = await peek(content, HEAD_BYTES));
     }
-    blocks.reuse = layers.length === 0 && startsJson(head);
+    // Every reader of plain content copies what it is handed.
+    blocks.reuse = layers.length === 0;
     if (layers.length === 0 && path !== '-') reserve(path, collector);
     const result = await readContent(head, source, collector, torn);
     const content = result?.format ?? unreadable(head, collector);

@@ -1,8 +1,9 @@
-import { ByteQueue, type Bytes } from './bytes.ts';
+import type { Bytes } from './bytes.ts';
 import type { Collector, Position } from './collector.ts';
 import { readResourceMetricsProto } from './otlp-metrics-proto.ts';
 import { readResourceSpansProto } from './otlp-proto.ts';
 import { ProtoError, ProtoFields, WIRE } from './proto-wire.ts';
+import { RecordBuffer } from './record-buffer.ts';
 
 /** A record larger than this is given up: no exporter writes one, and it has to fit into memory whole. */
 export const MAX_RECORD_BYTES = 256 << 20;
@@ -123,7 +124,7 @@ export async function readLengthPrefixed(
   collector: Collector,
   onMessage: OnMessage,
 ): Promise<void> {
-  const queue = new ByteQueue(source);
+  const queue = new RecordBuffer(source);
   await readFramed(queue, collector, onMessage, async () => {
     if (!(await queue.need(4))) return null;
     return queue.take(4).readUInt32BE(0);
@@ -136,12 +137,12 @@ export async function readVarintDelimited(
   collector: Collector,
   onMessage: OnMessage,
 ): Promise<void> {
-  const queue = new ByteQueue(source);
+  const queue = new RecordBuffer(source);
   await readFramed(queue, collector, onMessage, () => takeVarint(queue));
 }
 
 async function readFramed(
-  queue: ByteQueue,
+  queue: RecordBuffer,
   collector: Collector,
   onMessage: OnMessage,
   takeLength: () => Promise<number | null>,
@@ -175,7 +176,7 @@ async function readFramed(
  * each is read by itself.
  */
 export async function readProtoStream(source: Bytes, collector: Collector): Promise<void> {
-  const queue = new ByteQueue(source);
+  const queue = new RecordBuffer(source);
   const signals = new Set<Signal>();
   for (let record = 0; await queue.need(1); ) {
     const offset = queue.offset;
@@ -205,7 +206,7 @@ export async function readProtoStream(source: Bytes, collector: Collector): Prom
   countSkipped(signals, collector);
 }
 
-async function fieldLength(queue: ByteQueue, wire: number): Promise<number | null> {
+async function fieldLength(queue: RecordBuffer, wire: number): Promise<number | null> {
   switch (wire) {
     case WIRE.varint:
       return (await takeVarint(queue)) === null ? null : 0;
@@ -220,7 +221,7 @@ async function fieldLength(queue: ByteQueue, wire: number): Promise<number | nul
   }
 }
 
-async function takeVarint(queue: ByteQueue): Promise<number | null> {
+async function takeVarint(queue: RecordBuffer): Promise<number | null> {
   let value = 0;
   let factor = 1;
   for (let i = 0; i < 10 && (await queue.need(1)); i++) {
