@@ -112,7 +112,7 @@ class WatchedStatement {
       running.parent = this.#span.parent;
       running.hasStatementSpan = this.#span.isKnown;
     }
-    if (observer !== undefined && !this.#isReplied && isSampled(this.caller)) this.#observe(observer);
+    if (observer !== undefined && !this.#isReplied) this.#observe(observer);
   }
 
   #observe(by: StatementObserver): void {
@@ -121,9 +121,8 @@ class WatchedStatement {
         client: this.#client,
         callMs: this.#callMs,
         plan: this.#plan,
-        text: this.#text,
         parent: this.#span.parent,
-        hasStatementSpan: this.#span.isKnown,
+        isSampled: isSampled(this.caller),
       });
       if (this.#running !== undefined) this.#running.seen = this.#seen;
     } catch {

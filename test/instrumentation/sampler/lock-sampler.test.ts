@@ -256,6 +256,22 @@ test('a holder of this process is linked by its process id, also when it only re
   });
 });
 
+test('a holder whose request is not sampled is no link to the request before it on the same connection', async () => {
+  await withClient(async (holder) => {
+    await withClient(async (waiter) => {
+      await request(() => holder.query('SELECT 1'));
+      await holder.query('BEGIN');
+      await holder.query('LOCK TABLE audit IN ACCESS EXCLUSIVE MODE');
+      const released = seenWaiting().then(() => holder.query('COMMIT'));
+      const { traceId } = await request(() => waiter.query('SELECT count(*) FROM audit'));
+      await released;
+      const wait = lockWait(traceId);
+      assert.deepEqual(wait.links, []);
+      assert.equal(wait.attributes['waitfall.blocker.state'], 'idle in transaction');
+    });
+  });
+});
+
 test('what is recorded without asking stays as it is, and both are compared', async () => {
   const before = lockSamplerReport()?.comparison.both ?? 0;
   const contend = (client: Client, hold: () => Promise<unknown>) =>

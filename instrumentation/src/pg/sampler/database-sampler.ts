@@ -37,6 +37,9 @@ const NOT_READY_PAUSE_MS = 250;
 const LEADER_IDLE_MS = 500;
 const MAX_PIDS = 200;
 const MAX_KNOWN_PIDS = 1_000;
+/** The server begins with a statement this much before it was seen to be sent, by its clock, or after. */
+const MAX_EARLY_MS = 20;
+const MAX_LATE_MS = 1_000;
 /** So many statements in a row that the server does not know by their process: something stands between. */
 const MAX_STRANGERS = 5;
 
@@ -87,9 +90,13 @@ export class DatabaseSampler {
     };
   }
 
-  sent({ client, callMs, plan, parent }: SentStatement): SampledStatement | undefined {
+  sent({ client, callMs, plan, parent, isSampled }: SentStatement): SampledStatement | undefined {
     if (this.#closed || this.#connection.isOff) return undefined;
     let session = this.#sessions.get(client);
+    if (!isSampled) {
+      if (session !== undefined) session.last = undefined;
+      return undefined;
+    }
     if (session === undefined) this.#sessions.set(client, (session = new Session(client)));
     const { pid } = session;
     if (pid === undefined) return undefined;
@@ -276,7 +283,9 @@ export class DatabaseSampler {
     if (row !== undefined && (row.state === 'active' || isHidden(row))) {
       this.#matched = true;
       this.#strangers = 0;
-      return true;
+      // Still the statement before: one of a request that is not sampled, in the same client's queue.
+      const startMs = row.query_start_ms === null ? undefined : this.#clock.toMonotonicMs(row.query_start_ms);
+      return startMs === undefined || startMs >= (statement.sentMs ?? 0) - MAX_EARLY_MS;
     }
     // A reply on its way looks the same for a moment; a stranger does so always.
     if (!this.#matched && ++this.#strangers >= MAX_STRANGERS) {
@@ -304,7 +313,7 @@ export class DatabaseSampler {
 
   #describe(pid: number, activity: Activity): Holder {
     const row = activity.of(pid);
-    const own = this.#ownOf(pid);
+    const own = this.#ownOf(pid, row);
     if (row === undefined) {
       return {
         pid,
@@ -331,9 +340,16 @@ export class DatabaseSampler {
   }
 
   /** @returns the span of the last statement of a connection of this process, running or not. */
-  #ownOf(pid: number): ReturnType<typeof trace.getSpanContext> {
+  #ownOf(pid: number, row: ActivityRow | undefined): ReturnType<typeof trace.getSpanContext> {
     const session = this.#byPid.get(pid)?.deref();
-    if (session === undefined || session.pid !== pid || session.last === undefined) return undefined;
-    return trace.getSpanContext(session.last.subject.parent);
+    const last = session?.last;
+    if (last === undefined || session?.pid !== pid) return undefined;
+    // The server tells when the last statement began: another one than ours went past us.
+    const startMs = row?.query_start_ms;
+    if (startMs !== null && startMs !== undefined) {
+      const lateMs = this.#clock.toMonotonicMs(startMs) - (last.sentMs ?? 0);
+      if (lateMs < -MAX_EARLY_MS || lateMs > MAX_LATE_MS) return undefined;
+    }
+    return trace.getSpanContext(last.subject.parent);
   }
 }

@@ -9,10 +9,10 @@ export interface SentStatement {
   /** When the service called the client, monotonic ms. */
   readonly callMs: number;
   readonly plan: CachedPlan;
-  readonly text: string | undefined;
   /** The statement's span, or what it is part of. */
   readonly parent: Context;
-  readonly hasStatementSpan: boolean;
+  /** Nothing is recorded of others; but their connection does something else now. */
+  readonly isSampled: boolean;
 }
 
 /** What somebody outside saw of one running statement. */
