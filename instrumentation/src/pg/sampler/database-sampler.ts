@@ -1,10 +1,8 @@
-import { trace } from '@opentelemetry/api';
 import { now } from '../../core/clock.ts';
-import { warnOnce } from '../../core/warn.ts';
 import type { PgClient } from '../types.ts';
-import { Activity, isChanging, isHidden, isWaiting, spanOf, summaryOf } from './activity.ts';
+import { Activity, isChanging, isHidden, isWaiting } from './activity.ts';
+import { Connections, MAX_EARLY_MS } from './connections.ts';
 import { Foreigners } from './foreigners.ts';
-import type { Holder } from './holders.ts';
 import type { ActivityRow } from './lock-query.ts';
 import type { SentStatement } from './observer.ts';
 import type { OnExplained, SampledStatement } from './sampled-statement.ts';
@@ -36,10 +34,6 @@ const NOT_READY_PAUSE_MS = 250;
 /** The leader looks at others this often while nobody is known to wait. */
 const LEADER_IDLE_MS = 500;
 const MAX_PIDS = 200;
-const MAX_KNOWN_PIDS = 1_000;
-/** The server begins with a statement this much before it was seen to be sent, by its clock, or after. */
-const MAX_EARLY_MS = 20;
-const MAX_LATE_MS = 1_000;
 /** So many statements in a row that the server does not know by their process: something stands between. */
 const MAX_STRANGERS = 5;
 
@@ -58,7 +52,7 @@ export class DatabaseSampler {
   readonly #connection: SamplerConnection;
   readonly #clock = new ServerClock();
   readonly #sessions = new WeakMap<PgClient, Session>();
-  readonly #byPid = new Map<number, WeakRef<Session>>();
+  readonly #connections = new Connections(this.#clock);
   /** Sessions with a statement on the server. */
   readonly #running = new Set<Session>();
   readonly #foreigners = new Foreigners();
@@ -100,10 +94,7 @@ export class DatabaseSampler {
     if (session === undefined) this.#sessions.set(client, (session = new Session(client)));
     const { pid } = session;
     if (pid === undefined) return undefined;
-    if (!session.isNoted) {
-      session.isNoted = true;
-      this.#byPid.set(pid, new WeakRef(session));
-    }
+    this.#connections.note(session, pid);
     const relation = plan.locks.find((lock) => lock.guessed !== true)?.relation;
     const subject = { parent, relation, uncontendedMs: plan.uncontendedMs ?? 0 };
     const statement: QueuedStatement = new QueuedStatement(subject, this.#onExplained, () =>
@@ -200,8 +191,6 @@ export class DatabaseSampler {
       this.#running.delete(session);
       session.queue.length = 0;
     }
-    if (this.#byPid.size <= MAX_KNOWN_PIDS) return;
-    for (const [pid, session] of this.#byPid) if (session.deref() === undefined) this.#byPid.delete(pid);
   }
 
   async #poll(): Promise<void> {
@@ -264,7 +253,7 @@ export class DatabaseSampler {
       const waitStartMs =
         row.wait_start_ms === null ? undefined : this.#clock.toMonotonicMs(row.wait_start_ms);
       statement.seenWaiting(row, atMs, waitStartMs, activity.rootHolders(pid), (root) =>
-        this.#describe(root, activity),
+        this.#connections.describe(root, activity),
       );
     }
     if (sawWait) this.#pollsWithWaits++;
@@ -299,57 +288,15 @@ export class DatabaseSampler {
 
   #lookAtOthers(activity: Activity, asked: ReadonlyMap<number, unknown>, atMs: number): void {
     for (const row of activity.rows) {
-      if (asked.has(row.pid) || this.#byPid.get(row.pid)?.deref() !== undefined) continue;
+      if (asked.has(row.pid) || this.#connections.has(row.pid)) continue;
       const queryStartMs =
         row.query_start_ms === null ? atMs : Math.min(atMs, this.#clock.toMonotonicMs(row.query_start_ms));
       const waitStartMs =
         row.wait_start_ms === null ? undefined : this.#clock.toMonotonicMs(row.wait_start_ms);
       this.#foreigners.see(row, queryStartMs, atMs, waitStartMs, activity.rootHolders(row.pid), (root) =>
-        this.#describe(root, activity),
+        this.#connections.describe(root, activity),
       );
     }
     this.#foreigners.leave(activity, atMs);
-  }
-
-  #describe(pid: number, activity: Activity): Holder {
-    const row = activity.of(pid);
-    const own = this.#ownOf(pid, row);
-    if (row === undefined) {
-      return {
-        pid,
-        span: own,
-        statement: undefined,
-        state: pid === 0 ? 'prepared' : undefined,
-        ageMs: undefined,
-      };
-    }
-    if (isHidden(row)) {
-      warnOnce(
-        'sampler-privileges',
-        'a lock is held by a session of another database role: the lock sampler sees that it holds, not what it ' +
-          'runs; grant pg_read_all_stats to the role of the application to see that too',
-      );
-    }
-    return {
-      pid,
-      span: own ?? spanOf(row),
-      statement: summaryOf(row),
-      state: row.state ?? undefined,
-      ageMs: row.xact_start_ms === null ? undefined : Math.max(0, row.clock_ms - row.xact_start_ms),
-    };
-  }
-
-  /** @returns the span of the last statement of a connection of this process, running or not. */
-  #ownOf(pid: number, row: ActivityRow | undefined): ReturnType<typeof trace.getSpanContext> {
-    const session = this.#byPid.get(pid)?.deref();
-    const last = session?.last;
-    if (last === undefined || session?.pid !== pid) return undefined;
-    // The server tells when the last statement began: another one than ours went past us.
-    const startMs = row?.query_start_ms;
-    if (startMs !== null && startMs !== undefined) {
-      const lateMs = this.#clock.toMonotonicMs(startMs) - (last.sentMs ?? 0);
-      if (lateMs < -MAX_EARLY_MS || lateMs > MAX_LATE_MS) return undefined;
-    }
-    return trace.getSpanContext(last.subject.parent);
   }
 }
