@@ -35,6 +35,9 @@ export class JsonEncoder extends SpanEncoder<JsonWriter> {
   }
 
   protected open(batch: Batch<JsonWriter>): void {
+    // What a span that could not be encoded has left open is not this one's.
+    this.#list = '';
+    this.#hasStatus = false;
     if (batch.spans > 0) this.writer.ascii(',');
   }
 
@@ -149,7 +152,6 @@ export class JsonEncoder extends SpanEncoder<JsonWriter> {
   protected close(): void {
     this.#endList();
     this.writer.ascii(this.#hasStatus ? '}' : ',"status":{}}');
-    this.#hasStatus = false;
   }
 
   #hasStatus = false;
