@@ -138,9 +138,11 @@ async function check(binary: string, cwd: string, setup: (typeof SETUPS)[number]
   }
   const segment = (span: Line) => attribute(span, 'waitfall.segment');
   const count = (test: (span: Line) => boolean) => spans.filter(test).length;
+  // The requests come from the same process: what their own sockets waited for is not looked at here.
+  const of = (span: Line, resource: string) => attribute(span, 'waitfall.resource') === resource;
   const found = {
-    pool: count((span) => segment(span) === 'pool_wait'),
-    connection: count((span) => segment(span) === 'connection_wait'),
+    pool: count((span) => segment(span) === 'pool_wait' && of(span, 'pg-pool:matrix')),
+    connection: count((span) => segment(span) === 'connection_wait' && of(span, 'connect:pg-pool:matrix')),
     lock: count((span) => segment(span) === 'lock_wait'),
     queries: count((span) => span.name.startsWith('pg.query')),
     orphans: count(
