@@ -106,7 +106,7 @@ export function requestGroup(requests: Requests, parts: Parts, members: ArrayLik
   return {
     count: byOutcome.reduce((a, b) => a + b, 0),
     byOutcome: outcomeCounts(byOutcome),
-    latencyNs: latency(Array.from({ length: n }, (_, i) => i)),
+    latencyNs: latency(Int32Array.from({ length: n }, (_, i) => i)),
     goodLatencyNs: latency(good),
     parallelShare: hasTime ? ratio(parallel.total, total.total) : null,
     coverage: hasTime ? 1 - ratio(unaccounted * BigInt(counting.unit), total.total) : null,
@@ -161,21 +161,38 @@ export function segmentRows(
   members: ArrayLike<number>,
   counting: Counting = countingOf(requests, members),
 ): SegmentRow[] {
-  const owned = new Map<number, { ns: number[]; units: number[]; total: ExactSum }>();
+  const counts = new Uint32Array(parts.keys.length);
+  for (let i = 0; i < members.length; i++) {
+    const t = requests.tree[members[i]];
+    for (let e = parts.offset[t]; e < parts.offset[t + 1]; e++) counts[parts.key[e]]++;
+  }
+  const isWeighted = counting.unit > 1;
+  const owned = Array.from(counts, (n): OwnedParts | null =>
+    n === 0
+      ? null
+      : {
+          ns: new Float64Array(n),
+          units: isWeighted ? new Float64Array(n) : null,
+          filled: 0,
+          total: new ExactSum(),
+        },
+  );
   let all = 0;
   for (let i = 0; i < members.length; i++) {
     const t = requests.tree[members[i]];
     const units = counting.of(members[i]);
     all += units;
     for (let e = parts.offset[t]; e < parts.offset[t + 1]; e++) {
-      let own = owned.get(parts.key[e]);
-      if (!own) owned.set(parts.key[e], (own = { ns: [], units: [], total: new ExactSum() }));
-      own.ns.push(parts.ns[e]);
-      if (counting.unit > 1) own.units.push(units);
+      const own = owned[parts.key[e]] as OwnedParts;
+      own.ns[own.filled] = parts.ns[e];
+      if (own.units !== null) own.units[own.filled] = units;
+      own.filled++;
       own.total.addTimes(parts.ns[e], units);
     }
   }
-  const sums = [...owned].map(([key, own]) => ({ key: parts.keys[key], ...own, total: own.total.total }));
+  const sums = owned.flatMap((own, key) =>
+    own === null ? [] : [{ key: parts.keys[key], ns: own.ns, units: own.units, total: own.total.total }],
+  );
   // Parts of a tree add up to its root's duration, so this is the root time of the set.
   const whole = sums.reduce((sum, part) => sum + part.total, 0n);
   sums.sort((a, b) => (a.total === b.total ? compareKeys(a.key, b.key) : a.total > b.total ? -1 : 1));
@@ -184,7 +201,7 @@ export function segmentRows(
     all,
   );
   return sums.map(({ key, total, ns, units }, i) => {
-    const values = new WeightedValues(ns, counting.unit > 1 ? units : null);
+    const values = new WeightedValues(ns, units);
     const zeros = all - values.units;
     return {
       ...key,
@@ -196,6 +213,15 @@ export function segmentRows(
       count: Math.round(values.units / counting.unit),
     };
   });
+}
+
+/** What the requests of a set own under one key. */
+interface OwnedParts {
+  readonly ns: Float64Array;
+  /** How much each of them counts; null: 1 each. */
+  readonly units: Float64Array | null;
+  filled: number;
+  readonly total: ExactSum;
 }
 
 /** Orders rows of equal time: by segment in the order of the conventions, then service, then resource. */
