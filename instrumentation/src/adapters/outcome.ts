@@ -9,6 +9,8 @@ export interface Failure {
 
 const TIMEOUT = /time[ds]?[ -]?out|ETIMEDOUT/i;
 const GIVEN_UP = /abort|cancel|closed|draining|destroyed|ended|cleared/i;
+/** The server went away: that is nobody's decision. */
+const LOST = /ECONN|EPIPE|CONNECTION_CLOSED|CONNECTION_LOST/;
 
 /**
  * @returns how a wait ended, from the error the library gives the waiter: its time ran out, the pool or the
@@ -18,6 +20,8 @@ export function outcomeOf(error: unknown): Failure {
   const { name, code, message } = (error ?? {}) as { name?: string; code?: unknown; message?: unknown };
   const texts = [name, code, message].filter((text) => typeof text === 'string');
   if (texts.some((text) => TIMEOUT.test(text))) return { outcome: 'timeout', errorType: 'timeout' };
-  if (texts.some((text) => GIVEN_UP.test(text))) return { outcome: 'aborted', errorType: undefined };
+  const isLost = typeof code === 'string' && LOST.test(code);
+  if (!isLost && texts.some((text) => GIVEN_UP.test(text)))
+    return { outcome: 'aborted', errorType: undefined };
   return { outcome: 'rejected', errorType: typeof code === 'string' ? code : (name ?? '_OTHER') };
 }

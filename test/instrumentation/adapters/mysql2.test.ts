@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { after, before, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { namePool } from '@waitfall/instrumentation';
 import { openSlots } from '../../../instrumentation/src/adapters/slot-wait.ts';
 import { type Recording, request, startRecording } from '../support/recording.ts';
 import { assertMeasured, attribute, fourThroughTwo, freeIsNoWait, holdMs, none, one } from './measured.ts';
@@ -126,6 +127,8 @@ test('mysql2: a waiter gets the place of a connection that broke', { skip }, asy
 
 test('mysql2: with resetOnRelease the slot is held until the session was reset', { skip }, async () => {
   const pool = newPool({ connectionLimit: 1, resetOnRelease: true }).promise();
+  // The promise pool stands before the one that has the queue.
+  namePool(pool, 'orders');
   const { traceId } = await request(async () => {
     const connection = await pool.getConnection();
     connection.release();
@@ -134,6 +137,7 @@ test('mysql2: with resetOnRelease the slot is held until the session was reset',
   const next = await request(async () => (await pool.getConnection()).release());
   for (let tries = 0; openSlots() > 0 && tries < 200; tries++) await sleep(5);
   const [first, second] = [traceId, next.traceId].map((id) => one(recording, 'pool_wait', id));
+  assert.equal(attribute(first, 'resource'), 'mysql2-pool:orders');
   assert.ok(first.endMs + holdMs(first) <= second.endMs + 1, 'holds of one slot do not overlap');
   await pool.end();
   assert.equal(openSlots(), 0);
