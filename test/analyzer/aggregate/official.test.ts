@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { analyze } from '../../../analyzer/src/infer/analysis.ts';
 import type { Input } from '../../../analyzer/src/model/input.ts';
+import { buildReport } from '../../../analyzer/src/report/build.ts';
 import { Export, type Step, steps } from '../infer/service.ts';
 
 const RISING: Step[] = [20, 40, 60, 80, 100, 120].map((perSecond) => ({ perSecond, seconds: 3 }));
@@ -100,4 +101,15 @@ test('one rate: nothing that only growth could show is rebuilt', () => {
     resources.some((row) => row.kind === 'lock'),
     false,
   );
+});
+
+test('too few requests to know what is usual: their time is unaccounted, not a wait for the event loop', () => {
+  const out = new Export();
+  for (const at of [0, 1000, 2000]) out.request(at, at + 40).call('GET /price', 'price', at + 10, at + 30);
+  const { resources, requests } = buildReport(analyze(out.input()), {});
+  assert.deepEqual(
+    resources.map(({ resource }) => resource),
+    ['price'],
+  );
+  assert.equal(requests.coverage, 0.5);
 });

@@ -23,6 +23,9 @@ interface Gap {
   readonly leading: boolean;
 }
 
+/** Length of a gap of a request at low load, ns; null where it is not known. */
+type Usual = (gap: Gap, request: number) => number | null;
+
 /**
  * Event loop and admission from official spans. What no call explains is CPU at low load (median by place in the
  * request); its growth is waiting: for the event loop, or, where only the gap before the first call grows, for an
@@ -42,22 +45,26 @@ export function rebuildGaps(
   const low = new Set(lows);
   const top = new Set(topWindows(rising));
   const cost = medians(gaps, requests, low);
+  const seen = seenRoutes(requests, low);
+  // A place not seen at low load stays unaccounted; before the first call it is a wait nobody had at low load.
+  const usualOf: Usual = ({ place, leading }, i) =>
+    cost.get(place) ?? (leading && seen.has(requests.route[i]) ? 0 : null);
   const growth = (leading: boolean): number =>
-    meanWait(gaps, requests, top, cost, leading) - meanWait(gaps, requests, low, cost, leading);
+    meanWait(gaps, requests, top, usualOf, leading) - meanWait(gaps, requests, low, usualOf, leading);
   const admission = growth(true) > ADMISSION_FACTOR * growth(false) + ADMISSION_NS;
   const success = requests.outcomes.indexOf('success');
   for (let i = 0; i < requests.count; i++) {
     const { root } = forest.trees[requests.tree[i]];
     const { service, instance } = forest.table.resources[forest.table.resource[root]];
     const originNs = requests.startNs[i];
-    const loop = index.of('eventloop', RESOURCE_EVENT_LOOP, service);
-    const loopInstance = index.instance(loop, instance);
     let admittedNs = forest.start[root];
-    for (const { piece, place, leading } of gaps[i]) {
+    for (const gap of gaps[i]) {
+      const { piece, leading } = gap;
       const length = piece.end - piece.start;
-      // A place not seen at low load stays unaccounted; before the first call it is a wait nobody had at low load.
-      const usual = cost.get(place) ?? (leading ? 0 : null);
+      const usual = usualOf(gap, i);
       if (usual === null) continue;
+      const loop = index.of('eventloop', RESOURCE_EVENT_LOOP, service);
+      const loopInstance = index.instance(loop, instance);
       const workNs = Math.min(length, usual);
       const grantNs = piece.end - workNs;
       const slot = leading && admission;
@@ -138,6 +145,16 @@ function collectGaps(forest: Forest, classes: Classes, requests: Requests): Gap[
   });
 }
 
+/** Routes with enough requests at low load to say what is usual there. */
+function seenRoutes(requests: Requests, windows: ReadonlySet<number>): Set<number> {
+  const counts = new Map<number, number>();
+  for (let i = 0; i < requests.count; i++) {
+    if (!windows.has(requests.window[i])) continue;
+    counts.set(requests.route[i], (counts.get(requests.route[i]) ?? 0) + 1);
+  }
+  return new Set([...counts].filter(([, n]) => n >= FEWEST).map(([route]) => route));
+}
+
 function medians(
   gaps: readonly Gap[][],
   requests: Requests,
@@ -179,7 +196,7 @@ function meanWait(
   gaps: readonly Gap[][],
   requests: Requests,
   windows: ReadonlySet<number>,
-  cost: ReadonlyMap<string, number>,
+  usualOf: Usual,
   leading: boolean,
 ): number {
   let ns = 0;
@@ -190,7 +207,7 @@ function meanWait(
     for (const gap of own) {
       if (gap.leading !== leading) continue;
       const length = gap.piece.end - gap.piece.start;
-      ns += Math.max(0, length - (cost.get(gap.place) ?? (leading ? 0 : length)));
+      ns += Math.max(0, length - (usualOf(gap, i) ?? length));
       if (!leading) n++;
     }
   }
