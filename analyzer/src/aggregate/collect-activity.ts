@@ -131,7 +131,7 @@ export function collectActivity(
       });
     }
   }
-  collectHolds(activity, index, forest, classes, requests, requestOfTree, attributes);
+  collectHolds(activity, index, queues, forest, classes, requests, requestOfTree, attributes);
   return { activity, index };
 }
 

@@ -1,13 +1,12 @@
-import { SEGMENTS } from '@waitfall/instrumentation/conventions';
 import { eachHold } from '../classify/holds.ts';
 import { resourceKind } from '../classify/resource-kind.ts';
 import type { Classes, ResourceKind } from '../classify/types.ts';
 import type { Forest } from '../tree/types.ts';
 import type { HoldList } from './hold-list.ts';
 import { noteCapacity, type QueueIndex } from './queue-index.ts';
-import { kindOfSegment } from './queue-kind.ts';
 import type { Requests } from './requests-types.ts';
 import { numberOf, type QueueAttributes, textOf } from './span-attributes.ts';
+import type { SpanQueue, SpanQueues } from './span-queues.ts';
 
 /** A hold that outlives its parent by less is a clock effect (JS clocks floor to whole ms). */
 const COVER_TOLERANCE_NS = 1e6;
@@ -16,6 +15,7 @@ const COVER_TOLERANCE_NS = 1e6;
 export function collectHolds(
   activity: { readonly holds: HoldList },
   index: QueueIndex,
+  queues: SpanQueues,
   forest: Forest,
   classes: Classes,
   requests: Requests,
@@ -25,17 +25,17 @@ export function collectHolds(
   const { table } = forest;
   const known = new Map<string, ResourceKind>();
   for (const { name, kind } of index.queues) if (!known.has(name)) known.set(name, kind);
+  const queueOfSpan = (resource: string, row: number): SpanQueue => {
+    const kind = known.get(resource) ?? resourceKind('hold', resource) ?? 'pool';
+    const { service, instance } = table.resources[table.resource[row]];
+    const queue = index.of(kind, resource, service);
+    return { queue, instance: index.instance(queue, instance) };
+  };
   eachHold(table, forest, classes, (hold) => {
     const request = hold.tree < 0 ? -1 : requestOfTree[hold.tree];
     if (request < 0) return;
     const row = hold.waitRow >= 0 ? hold.waitRow : hold.holdRow;
-    const kind =
-      hold.waitRow >= 0
-        ? kindOfSegment(SEGMENTS[classes.segment[row]])
-        : (known.get(hold.resource) ?? resourceKind('hold', hold.resource) ?? 'pool');
-    const { service, instance } = table.resources[table.resource[row]];
-    const queue = index.of(kind, hold.resource, service);
-    const at = index.instance(queue, instance);
+    const { queue, instance: at } = hold.waitRow >= 0 ? queues.of(row) : queueOfSpan(hold.resource, row);
     noteCapacity(queue, at, numberOf(attributes.capacity, row), null, null);
     const originNs = requests.startNs[request];
     activity.holds.push({
