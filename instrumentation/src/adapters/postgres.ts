@@ -1,4 +1,6 @@
+import { activeContext } from '../core/active-context.ts';
 import { now } from '../core/clock.ts';
+import { countTime, emitSegment } from '../core/emit.ts';
 import { wrapMethod } from '../core/patch.ts';
 import { freeName, resourceOf } from './names.ts';
 import { quietly, settling } from './settle.ts';
@@ -10,6 +12,8 @@ interface Sql {
   readonly options: {
     readonly max: number;
     readonly database?: string;
+    readonly host?: readonly string[];
+    readonly port?: readonly number[];
     readonly connection?: { readonly application_name?: string };
   };
   unsafe(text: string): Query;
@@ -27,6 +31,7 @@ interface Query {
   readonly constructor: { readonly prototype: object };
   readonly handler: object;
   readonly executed: boolean;
+  readonly strings?: readonly string[];
   state: object | null;
   active: boolean;
   reject(error: unknown): unknown;
@@ -39,12 +44,14 @@ const ANONYMOUS = 'postgres.js';
 class PostgresPool {
   readonly sql: Sql;
   readonly on: AdapterSwitch;
+  readonly address: string;
   waiting = 0;
   busy = 0;
 
   constructor(sql: Sql, on: AdapterSwitch) {
     this.sql = sql;
     this.on = on;
+    this.address = `${sql.options.host?.[0] ?? 'localhost'}:${sql.options.port?.[0] ?? 5432}`;
   }
 
   begin(): SlotWait {
@@ -65,6 +72,8 @@ class PostgresPool {
 const pools = new WeakMap<object, PostgresPool>();
 /** Process id of the server behind a connection when it was last used: another one is a new connection. */
 const backends = new WeakMap<object, unknown>();
+/** The pool a connection belongs to. */
+const owners = new WeakMap<object, PostgresPool>();
 const watched = new WeakSet<object>();
 /** The transaction whose BEGIN is being called right now. */
 let beginning: object | undefined;
@@ -169,30 +178,32 @@ function watchReserved(sql: Sql, pool: PostgresPool): void {
 
 function watchQuery(query: Query): void {
   const pool = pools.get(query.handler);
-  if (pool === undefined || !pool.on.adapters) return;
-  new WatchedQuery(query, pool, beginning);
+  if (pool?.on.adapters !== false) new WatchedQuery(query, pool, beginning);
 }
 
 /** One query of a pool, seen through the two fields the library sets as it goes. */
 class WatchedQuery {
   readonly #query: Query;
-  readonly #pool: PostgresPool;
+  /** Undefined inside a transaction: it has its connection already. */
+  readonly #pool: PostgresPool | undefined;
   readonly #transaction: object | undefined;
-  readonly #wait: SlotWait;
-  readonly #startMs = now();
+  readonly #wait: SlotWait | undefined;
+  readonly #caller = activeContext();
+  readonly #callMs = now();
+  #startMs = 0;
   #state: object | null;
   #active = false;
   #isFresh = false;
   #error: unknown = { name: 'AbortError' };
   #stage: 'waiting' | 'running' | 'done' = 'waiting';
 
-  constructor(query: Query, pool: PostgresPool, transaction: object | undefined) {
+  constructor(query: Query, pool: PostgresPool | undefined, transaction: object | undefined) {
     this.#query = query;
     this.#pool = pool;
     this.#transaction = transaction;
     this.#state = query.state;
-    this.#wait = pool.begin();
-    pool.waiting++;
+    this.#wait = pool?.begin();
+    if (pool !== undefined) pool.waiting++;
     const { reject } = query;
     query.reject = (error) => {
       this.#error = error;
@@ -222,6 +233,7 @@ class WatchedQuery {
 
   #sent(backend: object | null): void {
     if (backend === null) return;
+    if (this.#pool !== undefined) owners.set(backend, this.#pool);
     const { pid } = backend as { pid?: unknown };
     this.#isFresh = backends.get(backend) !== pid;
     backends.set(backend, pid);
@@ -230,24 +242,19 @@ class WatchedQuery {
   #started(): void {
     if (this.#stage !== 'waiting') return;
     this.#stage = 'running';
+    this.#startMs = now();
+    if (this.#pool === undefined || this.#wait === undefined) return;
     this.#pool.waiting--;
     this.#pool.busy++;
     const holder = this.#transaction ?? this.#query;
     busyWith.add(holder);
-    this.#wait.got(holder, this.#isFresh && !this.#wait.foundFull ? this.#startMs : undefined);
+    this.#wait.got(holder, this.#isFresh && !this.#wait.foundFull ? this.#callMs : undefined);
   }
 
   #ended(): void {
     if (this.#stage === 'done') return;
-    if (this.#stage === 'waiting') {
-      this.#pool.waiting--;
-      this.#wait.failed(this.#error);
-    } else if (this.#transaction === undefined) {
-      // A transaction keeps the connection until its end.
-      busyWith.delete(this.#query);
-      this.#pool.busy--;
-      releaseSlot(this.#pool, this.#query);
-    }
+    if (this.#stage === 'running') this.#emitStatement();
+    if (this.#pool !== undefined && this.#wait !== undefined) this.#leavePool(this.#pool, this.#wait);
     this.#stage = 'done';
     for (const [name, value] of [
       ['state', this.#state],
@@ -260,5 +267,40 @@ class WatchedQuery {
         writable: true,
       });
     }
+  }
+
+  #leavePool(pool: PostgresPool, wait: SlotWait): void {
+    if (this.#stage === 'waiting') {
+      pool.waiting--;
+      wait.failed(this.#error);
+    } else if (this.#transaction === undefined) {
+      // A transaction keeps the connection until its end.
+      busyWith.delete(this.#query);
+      pool.busy--;
+      releaseSlot(pool, this.#query);
+    }
+  }
+
+  /** Nobody else records the statements of this library. */
+  #emitStatement(): void {
+    const pool = this.#state === null ? undefined : owners.get(this.#state);
+    if (pool === undefined || !pool.on.adapters) return;
+    const endMs = now();
+    const operation = /^\s*([A-Za-z]+)/.exec(this.#query.strings?.[0] ?? '')?.[1].toUpperCase();
+    countTime(this.#caller, 'downstream', this.#startMs, endMs);
+    emitSegment({
+      segment: 'downstream',
+      resource: pool.address,
+      name: `postgres.query${operation === undefined ? '' : `:${operation}`}`,
+      parent: this.#caller,
+      startMs: this.#startMs,
+      endMs,
+      isVisit: true,
+      attributes: {
+        'db.system.name': 'postgresql',
+        'db.namespace': pool.sql.options.database,
+        'db.operation.name': operation,
+      },
+    });
   }
 }

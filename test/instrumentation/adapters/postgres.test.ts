@@ -185,6 +185,30 @@ test('postgres: results, cursors, streams and the properties of queries are thos
   assert.equal(openSlots(), 0);
 });
 
+test('postgres: statements are time downstream, in transactions too', async () => {
+  const sql = open({ max: 1 });
+  await sql`SELECT 1`;
+  recording.clear();
+  let tookMs = 0;
+  const { traceId } = await request(() =>
+    sql.begin(async (tx) => {
+      const startedMs = performance.now();
+      await tx`SELECT pg_sleep(${0.05})`;
+      tookMs = performance.now() - startedMs;
+      await assert.rejects(tx.savepoint((inner) => inner`SELECT * FROM nowhere`));
+    }),
+  );
+  const statements = recording.segment('downstream').filter((span) => span.traceId === traceId);
+  assert.deepEqual(
+    statements.map((span) => span.name),
+    ['BEGIN', 'SELECT', 'SAVEPOINT', 'SELECT', 'ROLLBACK', 'COMMIT'].map((name) => `postgres.query:${name}`),
+  );
+  const { hostname, port } = new URL(database.url);
+  for (const span of statements) assert.equal(attribute(span, 'resource'), `${hostname}:${port}`);
+  assertMeasured(statements[1].lengthMs, tookMs, 'statement');
+  await sql.end();
+});
+
 test('knex: its pool is named by its database, waits as tarn does', async () => {
   const knex = require('knex')({
     client: 'pg',
