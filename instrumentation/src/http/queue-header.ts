@@ -13,16 +13,16 @@ export function trustQueueHeader(on: boolean): void {
 }
 
 /**
- * @param nowMs the wall clock, epoch ms.
+ * @param nowMs the wall clock, epoch ms; the present time by default.
  * @returns how long the request says it has been on its way since a proxy took it, ms; undefined where it says
  * nothing, nothing plausible, or is not to be believed.
  */
-export function queuedMs(headers: IncomingHttpHeaders, nowMs: number = Date.now()): number | undefined {
+export function queuedMs(headers: IncomingHttpHeaders, nowMs?: number): number | undefined {
   if (!trusted) return undefined;
   const header = headers['x-request-start'] ?? headers['x-queue-start'];
   const sinceMs = header === undefined ? undefined : epochMsOf(String(header));
   if (sinceMs === undefined) return undefined;
-  const waitedMs = nowMs - sinceMs;
+  const waitedMs = (nowMs ?? Date.now()) - sinceMs;
   return waitedMs > 0 && waitedMs <= MAX_WAIT_MS ? waitedMs : undefined;
 }
 

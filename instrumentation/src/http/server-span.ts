@@ -88,11 +88,11 @@ export function patchHttp2(http2: typeof import('node:http2')): void {
 
 function patchServer(prototype: object, provider: StandaloneProvider): void {
   wrapMethod(prototype, 'emit', (inner) => {
-    return function emit(this: http.Server, event: string, ...args: unknown[]): unknown {
-      if (event !== 'request' && event !== 'checkContinue') return inner().call(this, event, ...args);
-      const active = begin(provider, args[0] as http.IncomingMessage, args[1] as http.ServerResponse);
-      if (active === undefined) return inner().call(this, event, ...args);
-      return runIn(active, inner(), this, [event, ...args]);
+    return function emit(this: http.Server, ...args: unknown[]): unknown {
+      const event = args[0];
+      if (event !== 'request' && event !== 'checkContinue') return inner().apply(this, args);
+      const active = begin(provider, args[1] as http.IncomingMessage, args[2] as http.ServerResponse);
+      return active === undefined ? inner().apply(this, args) : runIn(active, inner(), this, args);
     };
   });
 }
