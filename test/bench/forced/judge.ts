@@ -68,7 +68,15 @@ function shareOf({ requests }: Report, segment: string): number {
 
 /** @returns the table of all runs, as Markdown. */
 export function tableOf(judged: readonly Judged[]): string[] {
-  const header = ['configuration', 'forced', 'verdict', '', 'chain', 'succeeded of the offered/s, by step', 'confidence'];
+  const header = [
+    'configuration',
+    'forced',
+    'verdict',
+    '',
+    'chain',
+    'succeeded of the offered/s, by step',
+    'confidence',
+  ];
   const rows = judged.map((one) => [
     one.name,
     one.forced,
