@@ -31,6 +31,12 @@ export function reliefsOf(network: readonly NetworkQueue[], lowest: Limit): Reli
     .sort((a, b) => b.elasticity - a.elasticity);
 }
 
+/** Of a network the queue whose relief raises its lowest limit most: what limits it. */
+export function limiterOf(network: readonly NetworkQueue[], lowest: Limit): NetworkQueue {
+  const [best] = reliefsOf(network, lowest);
+  return best?.elasticity > 0 ? best.queue : lowest.cause;
+}
+
 /** Half as many servers again, at least one more; a loop half as fast again, which shortens what others wait for it. */
 function relieve(
   network: readonly NetworkQueue[],

@@ -2,6 +2,7 @@ import type { Frame, QueueModel } from '../aggregate/queue-model.ts';
 import { parseChange } from './change.ts';
 import { changeNetwork, processesOf } from './changed-network.ts';
 import { perSecond } from './numbers.ts';
+import { limiterOf } from './reliefs.ts';
 import { type Bound, limitsOf, networkOf, type Present } from './service-network.ts';
 import type { WhatIf } from './types.ts';
 
@@ -31,8 +32,9 @@ export function predict(
     const names = models.map((model) => model.name).join(', ');
     return unknown(text, `no queue is called ${change.resource}; known: ${names || 'none'}`);
   }
-  const after = (bound: Bound) =>
-    limitsOf(changeNetwork(networkOf(models, frame, present, bound), changed, change, bound));
+  const networkAt = (bound: Bound) =>
+    changeNetwork(networkOf(models, frame, present, bound), changed, change, bound);
+  const after = (bound: Bound) => limitsOf(networkAt(bound));
   const limits = after('best');
   const lowest = limits[0];
   if (!lowest) return unknown(text, 'no queue has a known saturation rate, so nothing bounds the new knee');
@@ -43,7 +45,8 @@ export function predict(
       `the saturation rate of ${changed.name} is unknown, so the change has no known effect`,
     );
   }
-  const same = present !== null && lowest.cause.model === present.first;
+  const limiter = limiterOf(networkAt('best'), lowest);
+  const same = present !== null && limiter.model === present.first;
   const factor = same ? measuredOverModelled(models, frame, present) : 1;
   const center = lowest.perSecond * factor;
   const limitAt = (bound: Bound) => (after(bound)[0] ?? lowest).perSecond * factor;
@@ -52,9 +55,9 @@ export function predict(
   const alone = Math.min(...highest.map(({ queue }) => queue.alonePerSecond!)) * Math.max(1, factor);
   const high = Math.max(center, Math.min(alone, Math.max(center, limitAt('high')) * (1 + SPREAD)));
   const byRate = [...limits].sort((a, b) => a.queue.alonePerSecond! - b.queue.alonePerSecond!);
-  const runner = byRate.find((limit) => limit.queue !== lowest.cause);
-  const rate = lowest.cause.alonePerSecond!;
-  const { kind, name } = lowest.cause.model;
+  const runner = byRate.find((limit) => limit.queue.model !== limiter.model);
+  const rate = limiter.alonePerSecond!;
+  const { kind, name } = limiter.model;
   const processes = 'capacity' in change ? processesOf(changed) : 1;
   const each = processes > 1 ? ` in each of ${processes} processes` : '';
   return {
