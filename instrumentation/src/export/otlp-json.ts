@@ -4,7 +4,7 @@ import type { Fragment } from '../core/fragment.ts';
 import type { SpanIdentity } from '../core/span-id.ts';
 import type { SpanEvent } from './exportable-span.ts';
 import { JsonWriter } from './json-writer.ts';
-import { type Batch, SpanEncoder } from './span-encoder.ts';
+import { type Batch, flagsOf, SpanEncoder, stateOf } from './span-encoder.ts';
 
 const MAX_KEYS = 2_000;
 const NAMES = {
@@ -80,7 +80,19 @@ export class JsonEncoder extends SpanEncoder<JsonWriter> {
     this.#times(unixNano(start), unixNano(end));
   }
 
-  protected timesOf(anchor: ClockAnchor, startMs: number, endMs: number): void {
+  protected openOwn(
+    trace: SpanIdentity,
+    idHigh: number,
+    idLow: number,
+    parent: SpanIdentity | undefined,
+    name: string,
+    _nameIsFixed: boolean,
+    kind: number,
+    anchor: ClockAnchor,
+    startMs: number,
+    endMs: number,
+  ): void {
+    this.head(trace, idHigh, idLow, stateOf(trace), parent, flagsOf(trace, parent), name, kind);
     this.#times(anchor.toUnixNano(startMs), anchor.toUnixNano(endMs));
   }
 

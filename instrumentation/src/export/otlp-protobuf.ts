@@ -9,7 +9,6 @@ import { type Batch, flagsOf, SpanEncoder, stateOf } from './span-encoder.ts';
 const MAX_KEYS = 2_000;
 /** A pair with a longer key does not fit the short form of lengths. */
 const MAX_SHORT_KEY = 64;
-const WORD = 0x1_0000_0000;
 const ATTRIBUTES = 9;
 const DROPPED = { attributes: 10, events: 12, links: 14 };
 
@@ -69,7 +68,7 @@ export class ProtobufEncoder extends SpanEncoder<ProtobufWriter> {
     writer.fixed32(16, flags);
   }
 
-  protected override openOwn(
+  protected openOwn(
     trace: SpanIdentity,
     idHigh: number,
     idLow: number,
@@ -93,17 +92,6 @@ export class ProtobufEncoder extends SpanEncoder<ProtobufWriter> {
   protected times(start: HrTime, end: HrTime): void {
     this.writer.time(7, start);
     this.writer.time(8, end);
-  }
-
-  protected timesOf(anchor: ClockAnchor, startMs: number, endMs: number): void {
-    this.#time(7, anchor, startMs);
-    this.#time(8, anchor, endMs);
-  }
-
-  #time(field: number, anchor: ClockAnchor, ms: number): void {
-    const ns = anchor.lowWord + Math.round(ms * 1e6);
-    const carry = Math.floor(ns / WORD);
-    this.writer.fixed64(field, anchor.highWord + carry, ns - carry * WORD);
   }
 
   fixed(fragment: Fragment): void {

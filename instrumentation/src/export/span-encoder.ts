@@ -202,27 +202,6 @@ export abstract class SpanEncoder<W extends ByteWriter> implements AttributeSink
     this.head(context, high, low, stateOf(context), parent, flagsOf(context, parent), name, kind + 1);
   }
 
-  /**
-   * The beginning of a span of ours, whose times are monotonic.
-   *
-   * @param _nameIsFixed a fragment with this name follows: where fragments hold names it is not needed here.
-   */
-  protected openOwn(
-    trace: SpanIdentity,
-    idHigh: number,
-    idLow: number,
-    parent: SpanIdentity | undefined,
-    name: string,
-    _nameIsFixed: boolean,
-    kind: number,
-    anchor: ClockAnchor,
-    startMs: number,
-    endMs: number,
-  ): void {
-    this.head(trace, idHigh, idLow, stateOf(trace), parent, flagsOf(trace, parent), name, kind);
-    this.timesOf(anchor, startMs, endMs);
-  }
-
   #tail(span: ExportableSpan | RecordedSpan): void {
     this.endAttributes();
     if (span.droppedAttributesCount > 0) this.dropped('attributes', span.droppedAttributesCount);
@@ -280,7 +259,23 @@ export abstract class SpanEncoder<W extends ByteWriter> implements AttributeSink
     kind: number,
   ): void;
   protected abstract times(start: HrTime, end: HrTime): void;
-  protected abstract timesOf(anchor: ClockAnchor, startMs: number, endMs: number): void;
+  /**
+   * {@link head} and {@link times} of a span of ours, whose times are monotonic.
+   *
+   * @param nameIsFixed a fragment with this name follows: where fragments hold names it is not needed here.
+   */
+  protected abstract openOwn(
+    trace: SpanIdentity,
+    idHigh: number,
+    idLow: number,
+    parent: SpanIdentity | undefined,
+    name: string,
+    nameIsFixed: boolean,
+    kind: number,
+    anchor: ClockAnchor,
+    startMs: number,
+    endMs: number,
+  ): void;
   abstract fixed(fragment: Fragment): void;
   abstract text(key: string, value: string): void;
   abstract value(key: string, value: AttributeValue): void;
