@@ -55,7 +55,8 @@ function windowOf(model: QueueModel, timeline: Timeline, w: number): ResourceWin
     meanWaitNs: known ? model.meanWaitNs[w] : null,
     p99WaitNs: known ? waits.percentile(99_000, zeros) : null,
     meanHoldNs: holds > 0 ? lane.holdNs[w] / holds : null,
-    ownHoldNs: holds > 0 ? Math.max(0, lane.holdNs[w] - nestedNs) / holds : null,
+    // Waits at servers are signed (rule 3): by chance their sum may be below 0.
+    ownHoldNs: holds > 0 ? Math.max(0, lane.holdNs[w] - Math.max(0, nestedNs)) / holds : null,
     meanQueueDepth: model.kind === 'downstream' ? null : series.queuedNs[w] / (endNs - startNs),
     oldestAgeNs: series.oldestNs[w] > 0 ? series.oldestNs[w] : null,
     rejected: Math.round(series.rejected[w]),

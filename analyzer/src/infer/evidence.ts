@@ -132,7 +132,8 @@ function aroundTheKnee(facts: Facts, model: QueueModel, knee: number): Statement
     const holds = model.lane.holds[w];
     const holdNs = holds > 0 ? model.lane.holdNs[w] / holds : null;
     const nestedNs = [...model.lane.nestedNs.values()].reduce((sum, sums) => sum + sums[w], 0);
-    const ownNs = holdNs === null ? null : holdNs - nestedNs / holds;
+    // Waits at servers are signed (rule 3): by chance their sum may be below 0.
+    const ownNs = holdNs === null ? null : holdNs - Math.max(0, nestedNs) / holds;
     const waitNs = perArrival(model.series, model.series.waitNs, w);
     const u = model.utilization[w];
     return [

@@ -14,11 +14,12 @@ export function perSecond(value: number): string {
   return `${short(value)}/s`;
 }
 
-/** `11.3 ms`, `420 us`, `1.2 s` */
+/** `11.3 ms`, `420 µs`, `90 ns`, `1.2 s` */
 export function duration(ns: number): string {
   if (Math.abs(ns) >= 1e9) return `${short(ns / 1e9)} s`;
   if (Math.abs(ns) >= 1e6 || ns === 0) return `${short(ns / 1e6)} ms`;
-  return `${short(ns / 1e3)} us`;
+  if (Math.abs(ns) >= 1e3) return `${short(ns / 1e3)} µs`;
+  return `${short(ns)} ns`;
 }
 
 /** `46 %` of a ratio. */
