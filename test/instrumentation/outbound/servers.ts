@@ -61,7 +61,7 @@ export interface Visit {
 }
 
 /** Spans have the wall clock's time, read once a request: it is that far from the process's own clock. */
-const CLOCK_MS = 6;
+const CLOCK_MS = 12;
 
 /**
  * A call in a queue of sockets gets one after the answer that made room for it was sent, and before its own

@@ -18,15 +18,13 @@ describe('the CPU profile', () => {
           span.attributes['waitfall.cpu.functions'] as { values: { stringValue: string }[] } | undefined,
       );
     assert.ok(slices.length >= 5, `${slices.length} slices`);
-    const named = slices.map(
+    // Entries in brackets are no functions: time in which the process was not scheduled, or collected garbage.
+    const widest = slices.flatMap(
       (list) =>
-        list?.values.map((value) => value.stringValue).find((text) => text.includes('burnHere')) ?? '',
+        list?.values.map((value) => value.stringValue).find((text) => !/^\d\.\d\d \(/.test(text)) ?? [],
     );
-    // What is missing is time in which the process was not scheduled.
-    assert.ok(named.filter((text) => text !== '').length >= 3, named.join('; '));
-    for (const text of named) assert.match(text, /^$|^[01]\.\d\d .*burnHere .*recorder\/service\.mjs:\d+$/);
-    const shares = named.map((text) => Number(text.slice(0, 4)));
-    assert.ok(Math.max(...shares) > 0.5, shares.join(' '));
+    assert.ok(widest.length >= 3, widest.join('; '));
+    for (const text of widest) assert.match(text, /^[01]\.\d\d .*burnHere .*recorder\/service\.mjs:\d+$/);
   });
 
   test('functions of Node are named with the one they ran for', () => {
