@@ -51,8 +51,8 @@ for (const [holder, waiter, segment] of [
 ] as const) {
   test(`a client that leaves while its request is in ${segment}: one server span, and the whole wait`, async () => {
     const held = fetch(service.url + holder);
-    await sleep(60);
-    const traceId = await leave(waiter, 60);
+    await sleep(100);
+    const traceId = await leave(waiter, 100);
     await held;
     await sleep(500);
     const spans = service.spans().filter((span) => span.traceId === traceId);
@@ -61,7 +61,7 @@ for (const [holder, waiter, segment] of [
     assert.equal(servers[0].attributes['error.type'], 'client_closed');
     const waits = spans.filter((span) => span.attributes['waitfall.segment'] === segment);
     const longest = waits.sort((a, b) => durationMs(b) - durationMs(a))[0];
-    assert.ok(longest !== undefined && durationMs(longest) > 100, 'it waited on after the client had left');
+    assert.ok(longest !== undefined && durationMs(longest) > 120, 'it waited on after the client had left');
     assert.equal(longest.attributes['waitfall.outcome'], 'acquired');
     assert.notEqual(longest.attributes['waitfall.hold.duration_ns'], undefined);
   });

@@ -5,6 +5,8 @@ import pg from 'pg';
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 1, application_name: 'leaving' });
 const rows = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 4, application_name: 'rows' });
 await pool.query('CREATE TABLE IF NOT EXISTS leaving (id int PRIMARY KEY, n int NOT NULL)');
+// Later requests find connections: they wait for the row, not for those.
+for (const client of await Promise.all([rows.connect(), rows.connect()])) client.release();
 await pool.query('INSERT INTO leaving VALUES (1, 0) ON CONFLICT DO NOTHING');
 
 async function lockRow(seconds) {
@@ -20,9 +22,9 @@ async function lockRow(seconds) {
 }
 
 const routes = {
-  '/hold': () => pool.query('SELECT pg_sleep(0.3)'),
+  '/hold': () => pool.query('SELECT pg_sleep(0.8)'),
   '/want': () => pool.query('SELECT 1'),
-  '/lock': () => lockRow(0.3),
+  '/lock': () => lockRow(0.8),
   '/row': () => lockRow(0),
 };
 const server = createServer((request, response) => {
