@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type Postgres from 'postgres';
@@ -102,7 +103,16 @@ function lockWaits(text: string): Record<string, unknown>[] {
     .filter((span: Record<string, unknown>) => span['waitfall.segment'] === 'lock_wait');
 }
 
-/** Another role holds the row until somebody has waited for it for a while. */
+/** @returns whether somebody waits for a lock and a sampler has asked since. */
+async function isAsked(): Promise<boolean> {
+  const [{ asked }] = await superuser`
+    SELECT count(*) > 0 AS asked FROM pg_stat_activity
+    WHERE application_name = 'waitfall-lock-sampler' AND query LIKE '%pg_blocking_pids%'
+      AND state = 'idle' AND query_start > (SELECT max(waitstart) FROM pg_locks WHERE NOT granted)`;
+  return asked;
+}
+
+/** Another role holds the row until a sampler has seen somebody wait for it. */
 async function rowHeld<T>(run: () => Promise<T>): Promise<T> {
   let taken = () => {};
   const has = new Promise<void>((resolve) => {
@@ -111,11 +121,7 @@ async function rowHeld<T>(run: () => Promise<T>): Promise<T> {
   const held = superuser.begin(async (tx) => {
     await tx`UPDATE item SET stock = stock + 1 WHERE id = 1`;
     taken();
-    for (let tries = 0; tries < 400; tries++) {
-      const [{ waiting }] = await tx`SELECT count(*)::int AS waiting FROM pg_locks WHERE NOT granted`;
-      await tx`SELECT pg_sleep(${waiting > 0 ? 0.3 : 0.025})`;
-      if (waiting > 0) return;
-    }
+    for (let tries = 0; tries < 400 && !(await isAsked()); tries++) await sleep(25);
   });
   await has;
   const [value] = await Promise.all([run(), held]);
