@@ -20,7 +20,8 @@ function lockMany(rows: number) {
   const { models } = analyze(out.input());
   const { series } = models.find(({ name }) => name === 'lock:item')!;
   const loop = models.find(({ name }) => name === 'eventloop')!.queue.index;
-  const ms = (sums: Float64Array | undefined) => (sums ?? new Float64Array()).reduce((a, b) => a + b, 0) / 1e6;
+  const ms = (sums: Float64Array | undefined) =>
+    (sums ?? new Float64Array()).reduce((a, b) => a + b, 0) / 1e6;
   return { nestedMs: ms(series.nestedNs.get(loop)), contents: series.contents };
 }
 
