@@ -1,5 +1,8 @@
-import { close, closeSync, openSync, write, writeSync } from 'node:fs';
+import * as fs from 'node:fs';
 import { warnOnce } from '../core/warn.ts';
+
+/** As they were when this was loaded: what they write here is not the work of the request that runs. */
+const { close, closeSync, openSync, write, writeSync } = fs;
 
 /** What waits for a slow disk; beyond this, lines are dropped and counted. */
 const MAX_PENDING_BYTES = 64 * 1024 * 1024;

@@ -6,6 +6,8 @@ import { context, ROOT_CONTEXT } from '@opentelemetry/api';
 import { suppressTracing } from '../core/suppress.ts';
 import { warnOnce } from '../core/warn.ts';
 
+/** As it was when this was loaded: it is not the work of the request that runs. */
+const compress = promisify(gzip);
 const RETRYABLE = new Set([429, 502, 503, 504]);
 const MAX_ATTEMPTS = 5;
 const FIRST_PAUSE_MS = 500;
@@ -70,7 +72,7 @@ export class OtlpSender {
 
   /** @returns whether the batch was accepted. */
   async send(body: Buffer): Promise<boolean> {
-    const payload = this.#target.compress ? await promisify(gzip)(body, { level: 1 }) : body;
+    const payload = this.#target.compress ? await compress(body, { level: 1 }) : body;
     let pauseMs = FIRST_PAUSE_MS;
     for (let attempt = 1; ; attempt++) {
       const { status, retryAfterMs, reason } = await this.#post(payload);

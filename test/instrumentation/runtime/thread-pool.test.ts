@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { LineFile } from '../../../instrumentation/src/export/line-file.ts';
 import {
   patchThreadPool,
   type ThreadPoolSwitch,
@@ -199,4 +200,14 @@ describe('the wrapped functions', () => {
     on.threadPool = true;
     assert.equal(recording.segment('threadpool_wait').length, 0);
   });
+});
+
+test('what this package writes itself is not the request’s', async () => {
+  const file = new LineFile('/dev/null');
+  await request(async () => {
+    file.append(Buffer.from('a line\n'));
+    await file.flush();
+  });
+  await file.close();
+  assert.equal(recording.segment('threadpool_wait').length, 0);
 });
