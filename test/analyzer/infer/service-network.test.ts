@@ -107,6 +107,30 @@ test('change: a capacity scales its queue alone', () => {
   near(limitsOf(changed)[0].perSecond, 141, 0.03);
 });
 
+test('change: the capacity asked for is that of each process', () => {
+  const [row, pool] = poolAndRow();
+  const queue = { ...pool.model.queue, scope: 'process' as const, instances: ['a', 'b', 'c'] };
+  const replicated = { ...pool, servers: 12, alonePerSecond: 300, model: { ...pool.model, queue } };
+  const changed = changeNetwork([row, replicated], replicated.model, parseChange('pool capacity 8'));
+  assert.equal(changed[1].servers, 24);
+  near(changed[1].alonePerSecond!, 600);
+});
+
+test('what was seen to be sustained is a bound: no other queue has a lower rate, one rated by completions has none', () => {
+  const first = model({ index: 0, name: 'lock', kind: 'lock', saturatesAt: 100, waitMs: FLAT });
+  const pool = model({ index: 1, name: 'pool', kind: 'pool', saturatesAt: 60, waitMs: FLAT });
+  const door = model({ index: 2, name: 'door', kind: 'connection', saturatesAt: 40, waitMs: FLAT });
+  const network = networkOf([first, pool, { ...door, capacity: null }], frame([20, 40, 60]), {
+    first,
+    rate: 100,
+    kneePerSecond: 90,
+  });
+  assert.deepEqual(
+    network.map((queue) => queue.alonePerSecond),
+    [100, 90, null],
+  );
+});
+
 test('change: a hold made faster waits for the loop as often, one made shorter by moving steps out does not', () => {
   const waits = new Map([[7, { alwaysNs: 0, atEvenOddsNs: 2 * MS }]]);
   const network = poolAndRow(6.667, waits);
