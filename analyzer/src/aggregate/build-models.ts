@@ -147,7 +147,9 @@ function utilizationOf(
   const measured = (hot >= 0 ? own.measuredInstances?.[hot] : null) ?? own.measured;
   if (measured) return [...measured];
   const servers = hot >= 0 ? capacity.byInstance[hot] : capacity.servers;
-  if (servers === null) return windows.map(() => null);
+  // Waits alone say nothing about how busy it is: holds of autocommit statements, for one, cannot be seen.
+  const held = own.queue.kind === 'eventloop' || own.holds.some((n) => n > 0);
+  if (servers === null || !held) return windows.map(() => null);
   const { busyNs } = hot >= 0 ? own.instances[hot] : lane;
   const whole = own.queue.kind === 'eventloop' ? shortSlices(own) : 1;
   return windows.map(({ startNs, endNs }, w) => (whole * busyNs[w]) / ((endNs - startNs) * servers));
