@@ -1,6 +1,6 @@
 import { DEPTH } from '../aggregate/queue-kind.ts';
 import { type Frame, type QueueModel, topWindows } from '../aggregate/queue-model.ts';
-import { type Relief, reliefsOf } from './reliefs.ts';
+import { LEAST_ELASTICITY, limiterOf, type Relief, reliefsOf } from './reliefs.ts';
 import {
   drivenUtilization,
   holdParts,
@@ -66,7 +66,7 @@ export function findFirst(
   const reliefs = reliefsOf(network, lowest).filter(
     ({ queue }) => possible(queue.model) && queueing(queue.model, frame),
   );
-  const best = reliefs[0]?.elasticity > 0 ? reliefs[0].queue : lowest.cause;
+  const best = limiterOf(network, lowest, reliefs);
   if (stretched !== null && stretched.model !== best.model) return { ...stretched, rule: '7a', nearTies: [] };
   const ties = nearTies(best, reliefs, frame, reached);
   const inner = reliefs[0]?.elasticity < TIED_ELASTICITY ? innerOf(best.model, ties, frame) : null;
@@ -114,8 +114,8 @@ function nearTies(
   const tied = most < TIED_ELASTICITY;
   const near = reliefs.filter(({ queue, elasticity }) => {
     if (queue === best) return false;
-    if (elasticity > 0 && (elasticity >= NEAR_SHARE * most || elasticity >= most - NEAR_ELASTICITY))
-      return true;
+    const helps = elasticity >= LEAST_ELASTICITY;
+    if (helps && (elasticity >= NEAR_SHARE * most || elasticity >= most - NEAR_ELASTICITY)) return true;
     const alone = queue.alonePerSecond!;
     const used = drivenUtilization(queue.model, frame) ?? 1;
     return tied && alone <= reached && alone < NEAR_TIE * best.alonePerSecond! && used >= USED;

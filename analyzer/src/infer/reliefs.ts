@@ -31,10 +31,24 @@ export function reliefsOf(network: readonly NetworkQueue[], lowest: Limit): Reli
     .sort((a, b) => b.elasticity - a.elasticity);
 }
 
-/** Of a network the queue whose relief raises its lowest limit most: what limits it. */
-export function limiterOf(network: readonly NetworkQueue[], lowest: Limit): NetworkQueue {
-  const [best] = reliefsOf(network, lowest);
-  return best?.elasticity > 0 ? best.queue : lowest.cause;
+/** A relief that helps less is the rounding of the network: several queues are full at once, and none of them alone matters. */
+export const LEAST_ELASTICITY = 0.05;
+/** Reliefs this near help alike; of them the queue with the lowest rate alone is named. */
+const ALIKE = 0.04;
+
+/** Of a network the queue whose relief raises its lowest limit most; where none does, the cause of that limit. */
+export function limiterOf(
+  network: readonly NetworkQueue[],
+  lowest: Limit,
+  reliefs: readonly Relief[] = reliefsOf(network, lowest),
+): NetworkQueue {
+  const most = reliefs[0]?.elasticity ?? 0;
+  const alike = reliefs.filter(
+    ({ elasticity }) => elasticity >= LEAST_ELASTICITY && elasticity >= most - ALIKE,
+  );
+  return alike
+    .map(({ queue }) => queue)
+    .reduce((a, b) => (b.alonePerSecond! < a.alonePerSecond! ? b : a), alike[0]?.queue ?? lowest.cause);
 }
 
 /** Half as many servers again, at least one more; a loop half as fast again, which shortens what others wait for it. */

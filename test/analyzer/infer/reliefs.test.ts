@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ResourceKind } from '../../../analyzer/src/classify/types.ts';
-import { reliefsOf } from '../../../analyzer/src/infer/reliefs.ts';
+import { limiterOf, reliefsOf } from '../../../analyzer/src/infer/reliefs.ts';
 import { type LoopWait, limitsOf, type NetworkQueue } from '../../../analyzer/src/infer/service-network.ts';
 import { MS, model } from './sketch.ts';
 
@@ -67,4 +67,24 @@ test('queues far from the limit are not tried', () => {
     queue({ index: 1, name: 'slots', kind: 'admission', demandMs: 20, servers: 200 }),
   ];
   assert.deepEqual(names(network), ['lock']);
+});
+
+test('several queues full at once: where no relief helps, the cause of the lowest limit is named', () => {
+  const network = [
+    queue({ index: 0, name: 'lock', kind: 'lock', demandMs: 10, servers: 1 }),
+    queue({ index: 1, name: 'other', kind: 'lock', demandMs: 10, servers: 1 }),
+    queue({ index: 2, name: 'eventloop', kind: 'eventloop', demandMs: 9.99, servers: 1 }),
+  ];
+  const [lowest] = limitsOf(network);
+  assert.ok(reliefsOf(network, lowest).every(({ elasticity }) => elasticity < 0.05));
+  assert.equal(limiterOf(network, lowest), lowest.cause);
+});
+
+test('of reliefs that help alike the queue with the lowest rate alone is named', () => {
+  const [slow, fast] = [
+    queue({ index: 0, name: 'slow', kind: 'pool', demandMs: 10, servers: 1 }),
+    queue({ index: 1, name: 'fast', kind: 'pool', demandMs: 9, servers: 1 }),
+  ];
+  const alike = [fast, slow].map((one) => ({ queue: one, factor: 2, perSecond: 120, elasticity: 0.2 }));
+  assert.equal(limiterOf([slow, fast], limitsOf([slow, fast])[0], alike), slow);
 });
