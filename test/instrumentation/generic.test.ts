@@ -86,11 +86,15 @@ test('the root span carries the sums of its request', async () => {
   const spans = recording.spans();
   const root = spans.find((span) => span.name === 'request');
   const waits = recording.segment('pool_wait');
-  assert.equal(waits.length, 2, 'waits too short for a span have none');
+  const slow = waits.filter((span) => !span.name.endsWith('fast'));
+  assert.equal(slow.length, 2);
+  // A wait too short for a span has none; a busy machine may make one of them longer.
+  const dropped = 3 - (waits.length - slow.length);
   const sumNs = root?.attributes['waitfall.time.pool_wait_ns'] as number;
   assert.ok(sumNs >= waits.reduce((sum, span) => sum + span.lengthMs, 0) * 1e6 - 10);
   assert.ok((root?.attributes['waitfall.time.lock_wait_ns'] as number) >= 2.9e6);
-  assert.equal(root?.attributes['waitfall.dropped_count'], 3);
+  assert.ok(dropped > 0, 'none of them was short');
+  assert.equal(root?.attributes['waitfall.dropped_count'], dropped);
   assert.ok((root?.attributes['waitfall.dropped_ns'] as number) > 0);
   const utilization = root?.attributes['waitfall.eventloop.utilization'] as number;
   assert.ok(utilization >= 0 && utilization <= 1);
