@@ -139,7 +139,7 @@ for (const [columns, rows] of SIZES) {
       for (const [key, mark] of [
         ['1', /Not enough data/],
         ['2', /1 success/],
-        ['3', /no eventloop waits in this export:[\s\S]*@waitfall\/instrumentation/],
+        ['3', /No queue is visible in this export:[\s\S]*@waitfall\/instrumentation/],
         ['4', /1 routes?/],
         ['5', /1 of 1 traces/],
         ['6', /no event-loop slices/],
