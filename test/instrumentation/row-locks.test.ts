@@ -470,3 +470,34 @@ test('on a hot row the waits agree with the server', async () => {
   assert.ok(ratio > 0.8 && ratio < 1.2, `sum of waits: ${ratio} of the server's`);
   assert.equal(openLocks(), 0);
 });
+
+test('a row that is shared first and changed then is held from the change on', async () => {
+  const holder = await connected();
+  const other = await connected();
+  // A child of a row that somebody holds seems to wait for it: from then on the row is known.
+  for (const first of [
+    'INSERT INTO child (parent_id) VALUES (7)',
+    'SELECT n FROM parent WHERE id = 7 FOR SHARE',
+  ]) {
+    recording.clear();
+    await request(async () => {
+      await other.query('BEGIN');
+      await other.query('SELECT n FROM parent WHERE id = 7 FOR KEY SHARE');
+      await holder.query('BEGIN');
+      await holder.query(first);
+      await holder.query('UPDATE parent SET n = n + 1 WHERE id = 7');
+      await sleep(20);
+      await holder.query('COMMIT');
+      await other.query('COMMIT');
+    });
+    const [hold, ...more] = recording
+      .segment('lock_wait')
+      .filter((span) => span.attributes['waitfall.hold.duration_ns'] !== undefined);
+    assert.deepEqual(more, [], first);
+    assert.ok(hold, `${first}: no hold`);
+    assert.equal(hold.name, 'wait_for lock:parent');
+    assert.ok((hold.attributes['waitfall.hold.duration_ns'] as number) >= 19e6);
+  }
+  await holder.end();
+  await other.end();
+});

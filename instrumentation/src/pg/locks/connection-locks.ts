@@ -4,7 +4,7 @@ import { now } from '../../core/clock.ts';
 import { type Linked, LinkedList } from '../../core/linked-list.ts';
 import { onShutdown } from '../../core/shutdown.ts';
 import type { ObservedStatement } from '../sampler/observer.ts';
-import { isExclusive, type TransactionOp } from '../sql/plan.ts';
+import { isExclusive, type LockMode, type TransactionOp } from '../sql/plan.ts';
 import { type CachedPlan, learnUncontended } from '../sql/plan-cache.ts';
 import type { PgClient } from '../types.ts';
 import { type Claim, claimOf } from './claim.ts';
@@ -253,7 +253,7 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
       result,
       inTheWay,
     };
-    if (result === 'granted' && !held.some((other) => other.hold.row === row)) {
+    if (result === 'granted' && !held.some(({ hold }) => hold.row === row && covers(hold.mode, lock.mode))) {
       const hold: LockHold = {
         row,
         mode: lock.mode,
@@ -433,6 +433,11 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
     open.delete(this);
     this.#savepoints.clear();
   }
+}
+
+/** A transaction that shares a row and then changes it holds it anew: from there on it is alone. */
+function covers(held: LockMode, wanted: LockMode): boolean {
+  return isExclusive(held) || !isExclusive(wanted);
 }
 
 /** A hold ends at the reply of its COMMIT, or at the next grant where that reply was processed first. */
