@@ -16,6 +16,8 @@ export interface CallWaits {
 export function addCallWait(waits: Map<number, CallWaits>, forest: Forest, row: number): void {
   const parent = forest.parent[row];
   if (parent < 0 || forest.table.kind[parent] !== KIND.client) return;
+  // A visit without a wait says nothing about where in the call the server worked.
+  if (forest.end[row] <= forest.start[row]) return;
   let entry = waits.get(parent);
   if (!entry) {
     entry = { totalNs: 0, leadEndNs: forest.start[parent], tailStartNs: forest.end[parent] };

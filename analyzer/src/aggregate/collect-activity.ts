@@ -16,6 +16,7 @@ import { numberOf, queueAttributes } from './span-attributes.ts';
 import { SpanQueues } from './span-queues.ts';
 import { collectHolds } from './stated-holds.ts';
 import { StatementReader } from './statement.ts';
+import { addStatementHolds } from './statement-holds.ts';
 import { WaitList } from './wait-list.ts';
 
 /** Indexes into SEGMENTS. */
@@ -132,6 +133,7 @@ export function collectActivity(
     }
   }
   collectHolds(activity, index, queues, forest, classes, requests, requestOfTree, attributes);
+  addStatementHolds(activity, forest, attributes);
   return { activity, index };
 }
 

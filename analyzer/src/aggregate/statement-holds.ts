@@ -1,0 +1,40 @@
+import type { Forest } from '../tree/types.ts';
+import { ACQUIRED, type Activity } from './activity.ts';
+import { type QueueAttributes, textOf } from './span-attributes.ts';
+
+/**
+ * Holds of row locks that a statement took and gave back by itself (autocommit): their spans say which row, not for how
+ * long. Such a lock is held from its grant to the end of the statement, the reply's wait for the event loop not counted.
+ * Where a statement did not wait, that is all of it.
+ */
+export function addStatementHolds(
+  activity: Pick<Activity, 'queues' | 'waits' | 'holds' | 'calls'>,
+  forest: Forest,
+  attributes: QueueAttributes,
+): void {
+  const { queues, waits, holds, calls } = activity;
+  if (!queues.some((queue) => queue.kind === 'lock')) return;
+  const stated = new Set<number>();
+  for (let i = 0; i < holds.length; i++) if (queues[holds.queue[i]].kind === 'lock') stated.add(holds.row[i]);
+  const callOf = new Map<number, number>();
+  for (let i = 0; i < calls.length; i++) callOf.set(calls.row[i], i);
+  for (let i = 0; i < waits.length; i++) {
+    const row = waits.row[i];
+    if (queues[waits.queue[i]].kind !== 'lock' || waits.outcome[i] !== ACQUIRED || stated.has(row)) continue;
+    const key = textOf(attributes.key, row);
+    const call = callOf.get(forest.parent[row]);
+    if (key === null || call === undefined) continue;
+    const waited = waits.endNs[i] > waits.startNs[i];
+    const startNs = Math.max(calls.startNs[call], waited ? waits.endNs[i] : 0);
+    holds.push({
+      queue: waits.queue[i],
+      instance: waits.instance[i],
+      request: waits.request[i],
+      row,
+      host: forest.parent[row],
+      startNs,
+      endNs: Math.max(startNs, calls.endNs[call]),
+      key,
+    });
+  }
+}
