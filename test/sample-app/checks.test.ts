@@ -161,3 +161,21 @@ test('recovery: from the fall of the load to the first look at empty queues, bes
   assert.deepEqual(measureRecovery(steps, samples as never, 54), { drainSeconds: 7, predictedSeconds: 7 });
   assert.equal(measureRecovery(steps, samples as never, null), null);
 });
+
+test('a rejection may wait for a full event loop, but not longer than what is served, and for nothing else', () => {
+  const rejecting = (app: number, rejectedMs: number, servedMs: number) => {
+    const overload = step('overload', 280, 120, {
+      rejectedLatencyNs: { ...empty, n: 9, p99: rejectedMs * 1e6 },
+      latencyFromPlannedNs: { ...empty, n: 9, p99: servedMs * 1e6 },
+      cpu: { app, db: 0.1, others: 0 } as StepResult['cpu'],
+    });
+    const checks = checkRuns([judged('after', [step('ramp', 30, 30), overload], null)], new Map() as never);
+    return checks.find(({ claim }) => claim === 'rejects at once')!;
+  };
+  assert.deepEqual(outcomes([rejecting(0.5, 40, 900)]), [[true, 'p99 of a rejection at most 40 ms']]);
+  assert.equal(rejecting(0.5, 400, 900).holds, false);
+  assert.deepEqual(outcomes([rejecting(0.98, 400, 900)]), [
+    [true, 'p99 of a rejection at most 400 ms, behind a full event loop; of what it served 900 ms'],
+  ]);
+  assert.equal(rejecting(0.98, 1000, 900).holds, false);
+});

@@ -21,7 +21,7 @@ const PLAUSIBLE = { low: 0.6, high: 1.2 } as const;
  * Rule 8: the rate the service sustains, measured where it was overloaded: completions of the first queue / visits in
  * windows where it was full. For the event loop, connections and stretched holds, whose end of service is not the end
  * of a hold, the highest throughput reached: completions / visits of the slowest visited queue, mean of the two best
- * windows. Without such windows R itself.
+ * windows, and no less than a rate with which the service kept up. Without such windows R itself.
  */
 export function findKnee(
   first: QueueModel,
@@ -90,12 +90,27 @@ function highestThroughput(
   if (visited.length === 0) return null;
   const throughput =
     frame.timeline.plan === null ? bySlot(visited, frame, activity, requests) : byWindow(visited, frame);
-  const measured = mean(throughput.sort((a, b) => b - a).slice(0, 2));
+  const measured = Math.max(
+    sustained(throughput, frame),
+    mean([...throughput].sort((a, b) => b - a).slice(0, 2)),
+  );
   if (measured <= 0) return null;
   return {
     perSecond: Math.min(measured, rate * 1.03),
     how: 'highest throughput reached, of the slowest visited queue',
   };
+}
+
+/** What comes out is what went in: then the service kept up. */
+const KEPT_UP = 0.95;
+
+/** The highest rate of a window of the plan in which the service kept up with what arrived; 0 where there is none. */
+function sustained(throughput: readonly number[], { rising, timeline }: Frame): number {
+  if (timeline.plan === null) return 0;
+  const kept = rising.map((w, i) =>
+    throughput[i] >= KEPT_UP * timeline.windows[w].arrivalsPerSecond ? throughput[i] : 0,
+  );
+  return Math.max(0, ...kept);
 }
 
 function byWindow(visited: readonly QueueModel[], { rising, timeline }: Frame): number[] {

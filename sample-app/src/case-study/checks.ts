@@ -16,6 +16,8 @@ const NO_EFFECT = 1.15;
 const EFFECT = 1.5;
 /** A rejected request must not have waited: longest p99 of a rejection, ms. */
 const REJECTION_MS = 250;
+/** A service that uses so much of a core has a full event loop, and behind that a rejection waits like everything else. */
+const LOOP_FULL = 0.9;
 /** Draining may take this much longer than predicted, and one sampling interval. */
 const DRAIN_TOLERANCE = 1.5;
 const DRAIN_RESOLUTION_SECONDS = 1;
@@ -102,13 +104,24 @@ function variantJudgements(
 
 function overloadJudgements(run: VariantRun): Judgement[] {
   const judgements: Judgement[] = [];
-  const p99s = run.load.steps.map((step) => step.rejectedLatencyNs.p99).filter((value) => value !== null);
-  if (p99s.length > 0) {
-    const worstMs = Math.max(...p99s) / 1e6;
+  const rejections = run.load.steps.flatMap(({ rejectedLatencyNs, latencyFromPlannedNs, cpu }) => {
+    if (rejectedLatencyNs.p99 === null) return [];
+    const loopIsFull = (cpu?.app ?? 0) >= LOOP_FULL;
+    return { p99Ns: rejectedLatencyNs.p99, servedP99Ns: loopIsFull ? latencyFromPlannedNs.p99 : null };
+  });
+  if (rejections.length > 0) {
+    const worst = rejections.reduce((a, b) => (b.p99Ns > a.p99Ns ? b : a));
+    const behind =
+      worst.servedP99Ns === null
+        ? ''
+        : `, behind a full event loop; of what it served ${(worst.servedP99Ns / 1e6).toFixed(0)} ms`;
     judgements.push({
       claim: 'rejects at once',
-      holds: worstMs < REJECTION_MS,
-      detail: `p99 of a rejection at most ${worstMs.toFixed(0)} ms`,
+      holds: rejections.every(
+        ({ p99Ns, servedP99Ns }) =>
+          p99Ns < REJECTION_MS * 1e6 || (servedP99Ns !== null && p99Ns < servedP99Ns),
+      ),
+      detail: `p99 of a rejection at most ${(worst.p99Ns / 1e6).toFixed(0)} ms${behind}`,
     });
   }
   const recovery = measureRecovery(run.load.steps, run.samples, measureKnee(run.load.steps).perSecond);
