@@ -1,18 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-
-/** Methods that may stand in a span name; others are `_OTHER`, so that names stay few. */
-const METHODS = new Set([
-  'GET',
-  'HEAD',
-  'POST',
-  'PUT',
-  'DELETE',
-  'CONNECT',
-  'OPTIONS',
-  'TRACE',
-  'PATCH',
-  'QUERY',
-]);
+import { METHODS } from '../core/http-methods.ts';
 
 /** @returns the method of a request as spans say it. */
 export function methodOf(request: IncomingMessage): string {

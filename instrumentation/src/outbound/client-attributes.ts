@@ -1,4 +1,5 @@
 import type { Attributes } from '@opentelemetry/api';
+import { METHODS } from '../core/http-methods.ts';
 
 /** Where an outgoing request goes. */
 export interface Target {
@@ -11,18 +12,6 @@ export interface Target {
   readonly path: string;
 }
 
-const METHODS = new Set([
-  'GET',
-  'HEAD',
-  'POST',
-  'PUT',
-  'DELETE',
-  'CONNECT',
-  'OPTIONS',
-  'TRACE',
-  'PATCH',
-  'QUERY',
-]);
 const MAX_URL = 2_048;
 
 /** @returns a method that may stand in a span name; others are `HTTP`, as the conventions have it. */
