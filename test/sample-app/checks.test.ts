@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Check, checkRuns, hotShare, type JudgedRun } from '../../sample-app/src/case-study/checks.ts';
+import {
+  type Check,
+  checkRuns,
+  disturbances,
+  disturbed,
+  hotShare,
+  type JudgedRun,
+} from '../../sample-app/src/case-study/checks.ts';
 import { measureKnee } from '../../sample-app/src/case-study/knee.ts';
 import { changeOf } from '../../sample-app/src/case-study/predictions.ts';
 import { measureRecovery } from '../../sample-app/src/case-study/recovery.ts';
+import { measureRulesSpeed, rulesKiBFor } from '../../sample-app/src/case-study/rules-size.ts';
 import type { Phase } from '../../sample-app/src/load/manifest.ts';
 import type { StepResult } from '../../sample-app/src/load/step-recorder.ts';
 import type { ReportFile } from '../../sample-app/src/run/report-file.ts';
@@ -61,7 +69,10 @@ function report(kind: string, resource: string, chain: string[], holdMs = 30): R
 }
 
 function judged(variant: VariantName, steps: StepResult[], answer: ReportFile | null): JudgedRun {
-  return { run: { variant, load: { manifest, steps }, samples: [] }, report: answer } as unknown as JudgedRun;
+  return {
+    run: { variant, load: { manifest, steps }, samples: [], speed: { sized: 1, before: 1, after: 1 } },
+    report: answer,
+  } as unknown as JudgedRun;
 }
 
 const outcomes = (checks: Check[]) => checks.map(({ holds, detail }) => [holds, detail]);
@@ -162,20 +173,36 @@ test('recovery: from the fall of the load to the first look at empty queues, bes
   assert.equal(measureRecovery(steps, samples as never, null), null);
 });
 
-test('a rejection may wait for a full event loop, but not longer than what is served, and for nothing else', () => {
-  const rejecting = (app: number, rejectedMs: number, servedMs: number) => {
-    const overload = step('overload', 280, 120, {
-      rejectedLatencyNs: { ...empty, n: 9, p99: rejectedMs * 1e6 },
-      latencyFromPlannedNs: { ...empty, n: 9, p99: servedMs * 1e6 },
-      cpu: { app, db: 0.1, others: 0 } as StepResult['cpu'],
+test('a rejection must not wait, whatever the service is busy with', () => {
+  const rejecting = (p99Ms: number) => {
+    const overload = step('overload', 200, 50, {
+      rejectedLatencyNs: { ...empty, p99: p99Ms * 1e6 },
+      cpu: { app: 1, db: 0.1, others: 0 },
     });
-    const checks = checkRuns([judged('after', [step('ramp', 30, 30), overload], null)], new Map() as never);
-    return checks.find(({ claim }) => claim === 'rejects at once')!;
+    const checks = checkRuns([judged('real-rtt', [overload], null)], new Map());
+    return outcomes(checks.filter(({ claim }) => claim === 'rejects at once'))[0];
   };
-  assert.deepEqual(outcomes([rejecting(0.5, 40, 900)]), [[true, 'p99 of a rejection at most 40 ms']]);
-  assert.equal(rejecting(0.5, 400, 900).holds, false);
-  assert.deepEqual(outcomes([rejecting(0.98, 400, 900)]), [
-    [true, 'p99 of a rejection at most 400 ms, behind a full event loop; of what it served 900 ms'],
-  ]);
-  assert.equal(rejecting(0.98, 1000, 900).holds, false);
+  assert.deepEqual(rejecting(40), [true, 'p99 of a rejection at most 40 ms']);
+  assert.deepEqual(rejecting(400), [false, 'p99 of a rejection at most 400 ms']);
+});
+
+test('a machine that became slower than it was when the rules were sized disturbs the run', () => {
+  const run = (beforeRun: number, afterRun: number) =>
+    ({
+      load: { steps: saturatedAt(54) },
+      speed: { sized: 200e6, before: beforeRun, after: afterRun },
+    }) as never;
+  assert.equal(disturbed(run(190e6, 210e6)), false);
+  assert.equal(disturbed(run(400e6, 300e6)), false);
+  for (const slow of [run(120e6, 200e6), run(200e6, 120e6)]) {
+    assert.equal(disturbed(slow), true);
+    assert.match(disturbances(slow).join(), /parsed 200 MB\/s of rules when they were sized/);
+  }
+});
+
+test('rules are sized to the time that one parse takes, not to the machine', () => {
+  assert.equal(rulesKiBFor(100 * 1024 * 1000), 350);
+  assert.equal(rulesKiBFor(400 * 1024 * 1000), 1400);
+  const speed = measureRulesSpeed();
+  assert.ok(speed > 1e6 && Number.isFinite(speed));
 });

@@ -55,6 +55,33 @@ test('open model: every planned request is sent, in the step it was planned in',
   assert.ok(load.invariants.every((invariant) => invariant.holds));
 });
 
+test('connections that the manifest asks for are open before the first request, which is the first that is counted', async () => {
+  let sockets = 0;
+  const seen: { readonly path: string; readonly traceparent: string; readonly sockets: number }[] = [];
+  const target = await serve((request, response) => {
+    seen.push({ path: request.url!, traceparent: String(request.headers['traceparent']), sockets });
+    response.end('ok');
+  });
+  servers.at(-1)!.on('connection', () => {
+    sockets++;
+  });
+  const load = await offer(target, { connect: { count: 12, path: '/health' }, steps: [step(40, 0.25)] });
+  assert.equal(load.steps[0]!.planned, 10);
+  assert.equal(load.steps[0]!.succeeded, 10);
+  const opening = seen.filter(({ path }) => path === '/health');
+  assert.equal(opening.length, 12);
+  assert.ok(opening.every(({ traceparent }) => traceparent.endsWith('-00')));
+  assert.ok(seen.filter(({ path }) => path === '/').every((request) => request.sockets === 12));
+});
+
+test('a service that refuses to be connected to is measured as such', async () => {
+  const load = await offer(new URL('http://127.0.0.1:1'), {
+    connect: { count: 3, path: '/health' },
+    steps: [step(20, 0.25)],
+  });
+  assert.equal(load.steps[0]!.transportFailed, 5);
+});
+
 test('an answer that never comes is a timeout, and its latency "at least" the limit', async () => {
   const target = await serve(() => {});
   const load = await offer(target, { timeoutMs: 60, steps: [step(20, 0.25)] });

@@ -34,6 +34,8 @@ for (const [change, problem] of [
   [{ model: 'half-open' }, /"model" must be open or closed/],
   [{ arrivals: 'bursts' }, /"arrivals" must be one of/],
   [{ timeoutMs: -1 }, /"timeoutMs"/],
+  [{ connect: { count: 0, path: '/' } }, /connect\.count/],
+  [{ connect: { count: 8, path: 'health' } }, /connect\.path/],
   [{ requests: [{ ...small.requests[0], share: 0 }] }, /requests\[0\]\.share/],
   [{ requests: [{ ...small.requests[0], path: 'x' }] }, /requests\[0\]\.path/],
 ] as const) {

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { waitfall } from '../run/analyzer.ts';
 import { say } from '../run/command.ts';
-import { type Check, disturbance, disturbed, type JudgedRun } from './checks.ts';
+import { type Check, disturbances, disturbed, type JudgedRun } from './checks.ts';
 
 /** The evidence record: what changed from the before run to each other one, by the analyzer. */
 export async function printEvidence(judged: readonly JudgedRun[]): Promise<void> {
@@ -32,8 +32,8 @@ export function printChecks(judged: readonly JudgedRun[], checks: readonly Check
     say(`  ${mark}  ${variant}: ${claim} (${detail})`);
   }
   for (const { run } of judged) {
-    const text = disturbance(run.load.steps);
-    if (text) say(`  ${run.variant}: ${text}; what does not hold there proves nothing`);
+    for (const text of disturbances(run))
+      say(`  ${run.variant}: ${text}; what does not hold there proves nothing`);
   }
   return !failed;
 }

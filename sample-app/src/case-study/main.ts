@@ -25,6 +25,7 @@ import { type CaseStudyOptions, HELP, readOptions } from './options.ts';
 import { type Predictions, predict } from './predictions.ts';
 import { ProgressDisplay, TABLE_HEADER } from './progress.ts';
 import { measureRecovery } from './recovery.ts';
+import { measureRulesSpeed, rulesKiBFor } from './rules-size.ts';
 import { runVariant, type VariantRun } from './run-variant.ts';
 import { measureDrift, soakManifest } from './soak.ts';
 import { type Repetition, spreadLines } from './spread.ts';
@@ -34,11 +35,18 @@ const FULL_REPORTS = 2;
 /** The short form ends within this time. */
 const QUICK_SECONDS = 88;
 
+/** The size of the eligibility rules, the same for all runs of one command, and the speed it was chosen for. */
+interface Rules {
+  readonly rulesKiB: number;
+  readonly sizedAt: number;
+}
+
 async function runOne(
   options: CaseStudyOptions,
   variant: VariantName,
   database: Database,
   children: Children,
+  rules: Rules,
 ): Promise<VariantRun> {
   const stated = await readManifest(options.manifestPath);
   const { soak } = options;
@@ -58,6 +66,7 @@ async function runOne(
     children,
     registrations: options.registrations,
     stock: options.stock,
+    ...rules,
     onMessage: (message, sample) => display.show(message, sample),
   });
   for (const warning of generatorWarnings(run.load.steps)) say(`  warning: ${warning}`);
@@ -97,11 +106,16 @@ async function caseStudy(options: CaseStudyOptions, running: Running): Promise<b
     await database.close();
     sayWithTime('everything that was started is stopped');
   });
+  const sizedAt = measureRulesSpeed();
+  const rules = { sizedAt, rulesKiB: options.rulesKiB ?? rulesKiBFor(sizedAt) };
+  sayWithTime(
+    `this machine parses ${(sizedAt / 1e6).toFixed(0)} MB/s of rules: each request parses ${rules.rulesKiB} KiB of them`,
+  );
   const repetitions: Repetition[] = [];
   let sound = true;
   for (let count = 1; count <= options.repeat; count++) {
     if (options.repeat > 1) sayWithTime(`repetition ${count} of ${options.repeat}`);
-    const repetition = await runAll(options, database, running.children);
+    const repetition = await runAll(options, database, running.children, rules);
     sound = repetition.sound && sound;
     repetitions.push(repetition);
   }
@@ -119,6 +133,7 @@ async function runAll(
   options: CaseStudyOptions,
   database: Database,
   children: Children,
+  rules: Rules,
 ): Promise<Repetition & { readonly sound: boolean }> {
   const beganSeconds = elapsedSeconds();
   const judged: JudgedRun[] = [];
@@ -129,7 +144,7 @@ async function runAll(
       say(`\n${variant} is left out: it would not end within ${QUICK_SECONDS} seconds`);
       continue;
     }
-    const run = await runOne(options, variant, database, children);
+    const run = await runOne(options, variant, database, children, rules);
     sayWithTime('reading the traces');
     const { report, text } = await analyze(run.directory);
     if (text !== null) say(`\n${options.variants.length > FULL_REPORTS ? verdictLine(text) : text}`);

@@ -11,9 +11,10 @@ import type { Children } from '../run/children.ts';
 import { offerLoad } from '../run/load.ts';
 import { createTables } from '../service/schema.ts';
 import type { StatsAnswer } from '../service/stats.ts';
-import { VARIANTS, type VariantName } from '../service/variants.ts';
+import { type ServiceConfig, VARIANTS, type VariantName } from '../service/variants.ts';
 import { checkInvariants } from './invariants.ts';
 import { Monitor, readStats, type Sample } from './monitor.ts';
+import { type MachineSpeed, measureRulesSpeed } from './rules-size.ts';
 import { LINK_MBIT_PER_SECOND, startLink, startService, startWorker } from './stack.ts';
 
 /** How long the queues and the outbox may take to empty after the last answer. */
@@ -25,6 +26,7 @@ export interface VariantRun {
   readonly load: LoadFile;
   readonly invariants: readonly Invariant[];
   readonly samples: readonly Sample[];
+  readonly speed: MachineSpeed;
 }
 
 export interface RunOptions {
@@ -36,13 +38,19 @@ export interface RunOptions {
   readonly children: Children;
   readonly registrations: number;
   readonly stock: number;
+  /** Size of the eligibility rules, KiB. */
+  readonly rulesKiB: number;
+  /** How fast the machine was when that size was chosen, bytes of rules per second. */
+  readonly sizedAt: number;
   readonly onMessage: (message: LoadMessage, last: Sample | null) => void;
 }
 
 /** Runs one variant of the service under the load. @returns what was measured; all of it lies in the directory. */
 export async function runVariant(options: RunOptions): Promise<VariantRun> {
   const { variant, manifest, directory, database, children, registrations, stock } = options;
-  const { config, throughLink, title } = VARIANTS[variant];
+  const { throughLink, title } = VARIANTS[variant];
+  const config: ServiceConfig = { ...VARIANTS[variant].config, rulesKiB: options.rulesKiB };
+  const speedBefore = measureRulesSpeed();
   const databaseUrl = await database.createSchema(variant);
   const preloaded = await prepare(databaseUrl, registrations, stock, config.stockRows);
   const link = throughLink ? await startLink(children, databaseUrl) : null;
@@ -51,6 +59,7 @@ export async function runVariant(options: RunOptions): Promise<VariantRun> {
     variant,
     link?.url ?? databaseUrl,
     join(directory, 'traces.jsonl'),
+    { rulesKiB: config.rulesKiB },
   );
   const worker = await startWorker(children, VARIANTS[variant], databaseUrl);
   const pids = pidsOf({
@@ -99,7 +108,8 @@ export async function runVariant(options: RunOptions): Promise<VariantRun> {
     const load = { ...offered, invariants: [...offered.invariants, ...invariants] };
     await writeJson(join(directory, 'load.json'), load);
     await writeJson(join(directory, 'invariants.json'), load.invariants);
-    return { variant, directory, load, invariants: load.invariants, samples: monitor.samples };
+    const speed = { sized: options.sizedAt, before: speedBefore, after: measureRulesSpeed() };
+    return { variant, directory, load, invariants: load.invariants, samples: monitor.samples, speed };
   } finally {
     await monitor.stop();
     await children.stop(service.child);

@@ -3,7 +3,7 @@ import type { LinkReady } from '../link/main.ts';
 import type { Children } from '../run/children.ts';
 import { registerModule } from '../run/register-module.ts';
 import type { ServiceReady } from '../service/main.ts';
-import type { Variant } from '../service/variants.ts';
+import type { ServiceConfig, Variant } from '../service/variants.ts';
 
 /** Bandwidth of each connection between service and database, in each direction. */
 export const LINK_MBIT_PER_SECOND = 20;
@@ -26,12 +26,13 @@ export async function startLink(
   return { child, url: url.href };
 }
 
-/** The service, instrumented from outside; its spans go to `traceFile`. */
+/** The service, instrumented from outside; its spans go to `traceFile`. `config` replaces values of the variant. */
 export async function startService(
   children: Children,
   variant: string,
   databaseUrl: string,
   traceFile: string,
+  config: Partial<ServiceConfig> = {},
 ): Promise<{ readonly child: ChildProcess; readonly url: string }> {
   const { child, ready } = await children.start<ServiceReady>(
     'service',
@@ -42,6 +43,7 @@ export async function startService(
         DATABASE_URL: databaseUrl,
         PORT: '0',
         SIGNUP_VARIANT: variant,
+        SIGNUP_CONFIG: JSON.stringify(config),
         OTEL_SERVICE_NAME: 'signup',
         WAITFALL_TRACE_FILE: traceFile,
       },

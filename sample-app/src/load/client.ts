@@ -1,4 +1,6 @@
 import { Pool } from 'undici';
+import { UNRECORDED } from '../run/unrecorded.ts';
+import type { Connect } from './manifest.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import type { PreparedRequest } from './requests.ts';
 
@@ -64,6 +66,19 @@ export class HttpClient {
       clearTimeout(timer);
       this.#open.delete(abort);
     }
+  }
+
+  /** Opens `count` connections by as many requests for `path` at once; one that cannot be opened is left out. */
+  async connect({ count, path }: Connect): Promise<void> {
+    const ask = async () => {
+      const response = await this.#pool.request({
+        method: 'GET',
+        path,
+        headers: { traceparent: UNRECORDED },
+      });
+      await response.body.dump();
+    };
+    await Promise.allSettled(Array.from({ length: count }, ask));
   }
 
   /** Gives up all open requests. */

@@ -109,6 +109,7 @@ export class Generator {
     const { steps } = this.#manifest;
     // Planned before the first request: planning a step takes longer than the gap between two arrivals.
     const plans = steps.map((step) => this.#plan(step, this.#random));
+    if (this.#manifest.connect) await this.#client.connect(this.#manifest.connect);
     this.#stepStartNs = unixNano() + LEAD_NS;
     await sleep(Number(LEAD_NS / 1_000_000n));
     const meter = new CpuMeter({ ...this.#options.watch, generator: process.pid });

@@ -35,6 +35,13 @@ export interface RequestClass {
   readonly rejected?: readonly number[];
 }
 
+/** Connections that are open before the first step, as those of a load balancer are. */
+export interface Connect {
+  readonly count: number;
+  /** Asked for by that many requests at once, which are in no trace and in no count. */
+  readonly path: string;
+}
+
 /** What the service should keep; judged from the steps of the phases `ramp` and `steady`. */
 export interface Objective {
   readonly p99Ms?: number;
@@ -64,6 +71,11 @@ export interface LoadManifest {
   readonly repeatSeconds: number;
   /** How often a request is sent at most: above 1, an attempt that timed out is sent again at once. */
   readonly attempts: number;
+  /**
+   * Without it every further connection is opened when it is needed. A Node server accepts one a turn of its
+   * event loop: behind a full one a new connection waits unseen, even for a rejection.
+   */
+  readonly connect?: Connect;
   readonly steps: readonly Step[];
   readonly requests: readonly RequestClass[];
   readonly objective?: Objective;
@@ -95,6 +107,11 @@ export function checkManifest(content: unknown, source: string): LoadManifest {
     if (!(manifest[name] >= 0)) fail(`"${name}" must be a number of at least 0`);
   }
   if (!(manifest.attempts >= 1)) fail('"attempts" must be a number of at least 1');
+  const { connect } = manifest;
+  if (connect !== undefined) {
+    if (!(connect.count >= 1)) fail('connect.count must be a number of at least 1');
+    if (!connect.path?.startsWith('/')) fail('connect.path must start with /');
+  }
   if (!steps?.length) return fail('"steps" must list at least one step');
   steps.forEach((step, index) => {
     const where = `steps[${index}]`;

@@ -70,7 +70,8 @@ const server = createApp(config, pool, readState).listen(Number(PORT ?? 0), '127
   if (process.send) process.send(ready);
   else console.log(`listening on http://127.0.0.1:${ready.port}`);
 });
-server.keepAliveTimeout = 60_000;
+// Longer than the load's connections stand idle before its top step.
+server.keepAliveTimeout = 120_000;
 
 let ending = false;
 function end(): void {
