@@ -3,17 +3,17 @@
  * and prints what its own spans say:
  *
  *   npm run try:postgraphile
- *   npm run try:parse-server
+ *   npm run try:parse-server [-- --keep FOLDER]     leaves the export there, to be looked at with `waitfall`
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { parseArgs, promisify } from 'node:util';
 import pg from 'pg';
 import { openDatabase } from '../../../sample-app/src/postgres/database.ts';
 import { SERVICES } from './services.ts';
@@ -24,10 +24,14 @@ const DRAIN_LIMIT_MS = 40_000;
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../..', import.meta.url));
-const name = process.argv[2] ?? '';
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { keep: { type: 'string' } },
+});
+const [name = ''] = positionals;
 const service = SERVICES[name];
 if (service === undefined) {
-  console.error(`usage: run.ts ${Object.keys(SERVICES).join('|')}`);
+  console.error(`usage: run.ts ${Object.keys(SERVICES).join('|')} [--keep FOLDER]`);
   process.exit(2);
 }
 
@@ -61,10 +65,7 @@ try {
   );
 
   database = await openDatabase();
-  const client = new pg.Client({ connectionString: database.url });
-  await client.connect();
-  await client.query(service.schema);
-  await client.end();
+  await execute(database.url, service.schema);
 
   const port = await freePort();
   const { program, args, env } = service.command(database.url, port);
@@ -76,6 +77,7 @@ try {
   const url = `http://127.0.0.1:${port}`;
   await untilUp(`${url}${service.health}`);
   const next = await service.prepare(url);
+  if (service.afterwards !== undefined) await execute(database.url, service.afterwards);
   console.log(`${name} is up; driving it with ${service.ratesPerSecond.join(', ')} requests per second`);
   const steps = [];
   let n = 0;
@@ -126,10 +128,21 @@ try {
     },
   );
   await once(report, 'exit');
+  if (values.keep !== undefined) {
+    await mkdir(values.keep, { recursive: true });
+    for (const file of [traces, plan]) await cp(file, join(values.keep, basename(file)));
+  }
 } finally {
   child?.kill('SIGKILL');
   await database?.close();
   await rm(directory, { recursive: true, force: true });
+}
+
+async function execute(databaseUrl: string, statements: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query(statements);
+  await client.end();
 }
 
 async function freePort(): Promise<number> {

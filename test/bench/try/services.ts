@@ -13,6 +13,8 @@ export interface ForeignService {
   prepare(
     url: string,
   ): Promise<(n: number) => { path: string; method: string; headers: Record<string, string>; body: string }>;
+  /** Statements for tables that the service itself makes; run once it is prepared. */
+  readonly afterwards?: string;
   /** Answers when it is up. */
   readonly health: string;
   readonly ratesPerSecond: readonly number[];
@@ -25,6 +27,12 @@ const PARSE_HEADERS = {
   'x-parse-master-key': 'only-for-a-test',
 };
 
+/** Every change of a row takes 30 ms, and holds the row for them. */
+const settling = (table: string) => `
+  CREATE FUNCTION settle() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN PERFORM pg_sleep(0.03); RETURN NEW; END $$;
+  CREATE TRIGGER settle AFTER UPDATE ON ${table} FOR EACH ROW EXECUTE FUNCTION settle();`;
+
 export const SERVICES: Record<string, ForeignService> = {
   postgraphile: {
     packages: ['postgraphile@5'],
@@ -32,9 +40,7 @@ export const SERVICES: Record<string, ForeignService> = {
       CREATE SCHEMA shop;
       CREATE TABLE shop.item (id int PRIMARY KEY, name text NOT NULL, sold int NOT NULL DEFAULT 0);
       INSERT INTO shop.item SELECT g, 'item ' || g FROM generate_series(1, 50) g;
-      CREATE FUNCTION shop.settle() RETURNS trigger LANGUAGE plpgsql AS
-        $$ BEGIN PERFORM pg_sleep(0.03); RETURN NEW; END $$;
-      CREATE TRIGGER settle AFTER UPDATE ON shop.item FOR EACH ROW EXECUTE FUNCTION shop.settle();`,
+      ${settling('shop.item')}`,
     command: (databaseUrl, port) => ({
       program: 'node_modules/postgraphile/dist/cli-run.js',
       args: [
@@ -83,21 +89,25 @@ export const SERVICES: Record<string, ForeignService> = {
       env: { NODE_ENV: 'production' },
     }),
     health: '/parse/health',
-    ratesPerSecond: [20, 60, 100, 160],
+    ratesPerSecond: [10, 25, 40, 60],
     prepare: async (url) => {
-      const made = await fetch(`${url}/parse/classes/Counter`, {
-        method: 'POST',
-        headers: PARSE_HEADERS,
-        body: JSON.stringify({ n: 0 }),
-      });
-      const { objectId } = (await made.json()) as { objectId: string };
+      const counters: string[] = [];
+      while (counters.length < 40) {
+        const body = JSON.stringify({ n: 0 });
+        const made = await fetch(`${url}/parse/classes/Counter`, {
+          method: 'POST',
+          headers: PARSE_HEADERS,
+          body,
+        });
+        counters.push(((await made.json()) as { objectId: string }).objectId);
+      }
       const body = JSON.stringify({ n: { __op: 'Increment', amount: 1 } });
-      return () => ({
-        path: `/parse/classes/Counter/${objectId}`,
-        method: 'PUT',
-        headers: PARSE_HEADERS,
-        body,
-      });
+      return (n) => {
+        // Six in ten count on the same one.
+        const id = counters[n % 10 < 6 ? 0 : n % counters.length];
+        return { path: `/parse/classes/Counter/${id}`, method: 'PUT', headers: PARSE_HEADERS, body };
+      };
     },
+    afterwards: settling('"Counter"'),
   },
 };
