@@ -15,7 +15,7 @@ import { stepsScreen } from './screen/steps.ts';
 import { traceScreen } from './screen/trace.ts';
 import { tracesScreen } from './screen/traces.ts';
 import { verdictScreen } from './screen/verdict.ts';
-import { current, ROOT_VIEWS, type RootView, type UiState, type View } from './state.ts';
+import { current, type PromptKind, ROOT_VIEWS, type RootView, type UiState, type View } from './state.ts';
 import type { Theme } from './theme.ts';
 import { width } from './width.ts';
 
@@ -102,20 +102,7 @@ function rootOf(state: UiState): View {
 }
 
 function footer(state: UiState, data: Data, columns: number): Line {
-  if (state.prompt) {
-    const titles = {
-      filter: 'filter: ',
-      find: 'find: ',
-      whatIf: 'what if (lock:campaign hold x0.5, pg-pool:signup capacity 20): ',
-      by: 'split by attribute: ',
-    };
-    return [
-      [` ${titles[state.prompt.kind]}`, { bold: true }],
-      [state.prompt.text],
-      ['▏'],
-      ['   Enter: go  Esc: leave', DIM],
-    ];
-  }
+  if (state.prompt) return promptLine(state.prompt, columns);
   const message = state.message || data.error || (state.pending ? 'loading …' : '');
   if (message) return [[` ${message}`, { fg: 'warn' }]];
   const { view } = current(state);
@@ -137,4 +124,24 @@ function footer(state: UiState, data: Data, columns: number): Line {
     used += width(binding.shown) + width(label);
   }
   return parts;
+}
+
+/** What is asked for, and examples of an answer. */
+const PROMPTS: Readonly<Record<PromptKind, readonly [title: string, example: string]>> = {
+  filter: ['filter: ', 'route:signup status:timeout lock_wait>10ms'],
+  find: ['find: ', ''],
+  whatIf: ['what if ', 'hold x0.5, visits x0.5 or capacity 20'],
+  by: ['split by attribute: ', ''],
+};
+const TYPING = 'Enter: go  Esc: leave';
+
+/** The line that is typed into: of a long text the end stays in view, what does not fit beside it is left out. */
+function promptLine({ kind, text }: NonNullable<UiState['prompt']>, columns: number): Line {
+  const [title, example] = PROMPTS[kind];
+  const room = columns - width(title) - 2;
+  let typed = text;
+  while (width(typed) > room) typed = typed.slice(1);
+  const hints = example === '' ? [TYPING] : [`${example}   ${TYPING}`, example, TYPING];
+  const hint = hints.find((each) => width(typed) + 3 + width(each) <= room) ?? '';
+  return [[` ${title}`, { bold: true }], [typed], ['▏'], [`   ${hint}`, DIM]];
 }

@@ -1,3 +1,4 @@
+import { parseChange } from '../infer/change.ts';
 import type { Screenful } from './context.ts';
 import type { Data } from './data.ts';
 import { keepingSelection } from './keep-selection.ts';
@@ -22,12 +23,26 @@ function submit(state: UiState, kind: PromptKind, text: string, data: Data, list
       return stay(keepingSelection(state, data, { filter: text }));
     case 'by':
       return stay(update(state, { by: text, selected: 0, top: 0 }));
-    case 'whatIf':
-      return text === '' ? stay(state) : { state, effects: [{ kind: 'whatIf', change: text }] };
+    case 'whatIf': {
+      const wrong = text === '' ? '' : refusal(text, data);
+      if (text === '' || wrong !== '') return stay({ ...state, message: wrong });
+      return { state: { ...state, message: 'predicting …' }, effects: [{ kind: 'whatIf', change: text }] };
+    }
     case 'find': {
       const searching = { ...state, search: text };
       return stay(text === '' ? searching : step(searching, data, list, 1));
     }
+  }
+}
+
+/** @returns why a change cannot be asked for, short enough for the last line; empty where it can. */
+function refusal(text: string, { session }: Data): string {
+  const resources = session.report.resources.map((row) => row.resource);
+  try {
+    const { resource } = parseChange(text);
+    return resources.includes(resource) ? '' : `no queue is called '${resource}': 3 lists them`;
+  } catch {
+    return `not understood: write for example ${resources[0] ?? 'QUEUE'} hold x0.5`;
   }
 }
 

@@ -11,8 +11,8 @@ import type { Theme } from '../../../analyzer/src/tui/theme.ts';
 import { goldenPlan, goldenTraces } from './golden-input.ts';
 import { COLOR, MONO_ASCII, Reader, sessionOf } from './support.ts';
 
-/** WAITFALL_UPDATE_GOLDEN=1 writes the screens instead of comparing them: look at the difference before committing it. */
-const UPDATE = process.env['WAITFALL_UPDATE_GOLDEN'] === '1';
+/** UPDATE_GOLDEN=1 writes the screens instead of comparing them: look at the difference before committing it. */
+const UPDATE = process.env['UPDATE_GOLDEN'] === '1';
 
 const directory = mkdtempSync(join(tmpdir(), 'waitfall-golden-'));
 after(() => rmSync(directory, { recursive: true, force: true }));
@@ -80,7 +80,7 @@ for (const [columns, rows] of [
       const shown = `${reader.shown().join('\n')}\n`;
       const path = fileURLToPath(new URL(`./golden/${name}-${columns}x${rows}.txt`, import.meta.url));
       if (UPDATE) writeFileSync(path, shown);
-      assert.ok(existsSync(path), `${path} is missing: WAITFALL_UPDATE_GOLDEN=1 writes it`);
+      assert.ok(existsSync(path), `${path} is missing: UPDATE_GOLDEN=1 writes it`);
       assert.equal(shown, readFileSync(path, 'utf8'), `${name} at ${columns}x${rows}`);
     }
   });

@@ -89,6 +89,19 @@ test('q quits, y copies what is selected, w asks for a prediction', async () => 
   assert.deepEqual(reader.effects[1], { kind: 'whatIf', change: 'lock:campaign capacity 2' });
 });
 
+test('a prediction that cannot be asked for is refused on the spot, with what to write', async () => {
+  const reader = await new Reader(session).type('w', ...'nonsense', 'enter');
+  assert.match(reader.state.message, /not understood: write for example \S+ hold x0\.5/);
+  await reader.type('w', ...'lock:nosuch hold x0.5', 'enter');
+  assert.match(reader.state.message, /no queue is called 'lock:campaign lock:nosuch'/);
+  assert.deepEqual(reader.effects, []);
+});
+
+test('of a long text that is typed the end stays in view', async () => {
+  const reader = await new Reader(session, 80, 24).type('w', ...'x'.repeat(100), ...'capacity 20');
+  assert.match(reader.lines().at(-1) ?? '', /capacity 20▏/);
+});
+
 test('folding hides children, unfolding brings them back, and leaving from the root goes back', async () => {
   const reader = await new Reader(session, 100, 60).type('5', 'enter', 'g');
   const before = reader.text();

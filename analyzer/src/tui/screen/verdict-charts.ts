@@ -21,7 +21,12 @@ export function chartLines({ session, columns }: Context, rows: number): Line[] 
   const size = { columns: half - LABEL - 2, rows: rows - 2, xMax, markX: knee };
   const good = points.map(({ x, window }) => [x, window.goodputPerSecond] as const);
   const best = Math.max(...good.map(([, value]) => value));
-  const offered = points.map(({ x }) => [x, x] as const);
+  // A deep overload would press the curve to the floor: the reference line leaves the chart at the top instead.
+  const yMax = Math.min(xMax, best * HEADROOM) || xMax;
+  const offered = [
+    [Math.min(points[0].x, yMax), Math.min(points[0].x, yMax)] as const,
+    [yMax, yMax] as const,
+  ];
   const left = chart(
     knee === null
       ? [`good/s: up to ${rate(best)}   dotted: offered`, `good: up to ${rate(best)}`]
@@ -29,8 +34,8 @@ export function chartLines({ session, columns }: Context, rows: number): Line[] 
           `good/s: flat at ${rate(knee).replace('/s', '')}   dotted: offered`,
           `good/s: flat at ${rate(knee).replace('/s', '')}`,
         ],
-    { top: number(xMax), bottom: '0' },
-    plot([{ points: offered, dotted: true }, { points: good }], { ...size, yMin: 0, yMax: xMax }),
+    { top: number(yMax), bottom: '0' },
+    plot([{ points: offered, dotted: true }, { points: good }], { ...size, yMin: 0, yMax }),
     half,
   );
   const p99 = points.map(({ x, window }) => [x, window.latencyNs.p99] as const);
@@ -56,6 +61,8 @@ export function chartLines({ session, columns }: Context, rows: number): Line[] 
   return [...beside(left, right, half), ...beside([under], [under], half)];
 }
 
+/** How far above the best goodput its chart reaches. */
+const HEADROOM = 1.6;
 /** Cells of a chart's y labels. */
 const LABEL = 7;
 
