@@ -1,6 +1,13 @@
-import { SEGMENTS } from '@waitfall/instrumentation/conventions';
+import {
+  ATTR_CPU_FUNCTIONS,
+  ATTR_EVENTLOOP_UTILIZATION,
+  HOLD_SEGMENT,
+  SEGMENTS,
+  timeAttribute,
+} from '@waitfall/instrumentation/conventions';
 import { isWait } from '../classify/classify.ts';
 import type { Classes } from '../classify/types.ts';
+import { AttributeReader } from '../model/attribute-reader.ts';
 import { KIND } from '../model/span.ts';
 import { compareSpanIds } from '../model/span-table.ts';
 import type { Partition } from '../partition/types.ts';
@@ -9,10 +16,11 @@ import type { Activity } from './activity.ts';
 import { CallList } from './call-list.ts';
 import { addCall, addCallWait, type CallWaits, entryOf, insideSameCall } from './calls.ts';
 import { HoldList } from './hold-list.ts';
+import { OpenList, type ProcessRecords, ProfileList, StatedWorkList } from './process-records.ts';
 import { noteCapacity, QueueIndex } from './queue-index.ts';
 import type { Requests } from './requests-types.ts';
 import { SliceList } from './slice-list.ts';
-import { numberOf, queueAttributes } from './span-attributes.ts';
+import { numberOf, type QueueAttributes, queueAttributes } from './span-attributes.ts';
 import { SpanQueues } from './span-queues.ts';
 import { collectHolds } from './stated-holds.ts';
 import { StatementReader } from './statement.ts';
@@ -25,13 +33,16 @@ const PAUSE = SEGMENTS.indexOf('runtime_pause');
 const WORK = SEGMENTS.indexOf('work');
 const DOWNSTREAM = SEGMENTS.indexOf('downstream');
 
-/** Reads every wait, hold, work slice, pause and call of the requests; nothing is aggregated yet. */
+/**
+ * Reads every wait, hold, work slice, pause and call of the requests, and what their spans say about the processes they
+ * ran in; nothing is aggregated yet.
+ */
 export function collectActivity(
   forest: Forest,
   partition: Partition,
   classes: Classes,
   requests: Requests,
-): { activity: Activity; index: QueueIndex } {
+): { activity: Activity; index: QueueIndex; processes: ProcessRecords } {
   const { table } = forest;
   const index = new QueueIndex();
   const attributes = queueAttributes(table);
@@ -46,7 +57,7 @@ export function collectActivity(
     calls: new CallList(),
     operations: [],
     stated: !attributes.segment.isAbsent,
-    brokenHolds: 0,
+    brokenHolds: brokenHolds(forest, attributes),
   };
   const requestOfTree = new Int32Array(forest.trees.length).fill(-1);
   for (let i = 0; i < requests.count; i++) requestOfTree[requests.tree[i]] = i;
@@ -58,6 +69,12 @@ export function collectActivity(
   const below = waitsBelow(forest, classes);
 
   const queues = new SpanQueues(index, table, classes);
+  const processes: ProcessRecords = {
+    work: new StatedWorkList(),
+    open: new OpenList(),
+    profiles: new ProfileList(table.strings),
+  };
+  const aboutProcess = processReader(forest, classes, processes);
   const calls: number[] = [];
   const served = new Map<number, number>();
   for (let i = 0; i < requests.count; i++) {
@@ -70,6 +87,7 @@ export function collectActivity(
     for (let at = 0; at < count + beside.length; at++) {
       const row = at < count ? forest.order[first + at] : beside[at - count];
       const segment = classes.segment[row];
+      if (at < count) aboutProcess(row, i, originNs);
       if (segment === GENERATOR_WAIT) continue;
       const startNs = originNs + forest.start[row];
       // What the span itself says: a wait goes on for its queue after the request was given up.
@@ -134,7 +152,51 @@ export function collectActivity(
   }
   collectHolds(activity, index, queues, forest, classes, requests, requestOfTree, attributes);
   addStatementHolds(activity, forest, attributes);
-  return { activity, index };
+  return { activity, index, processes };
+}
+
+/** Hold spans whose times are broken: they cannot be used. */
+function brokenHolds({ state }: Forest, { segment }: QueueAttributes): number {
+  let broken = 0;
+  for (let row = 0; row < state.length; row++) {
+    if (state[row] === STATE.quarantined && segment.text(row) === HOLD_SEGMENT) broken++;
+  }
+  return broken;
+}
+
+/** @returns what notes the work, the utilisation and the CPU profile that a row of a request states. */
+function processReader(
+  forest: Forest,
+  classes: Classes,
+  { work, open, profiles }: ProcessRecords,
+): (row: number, request: number, originNs: number) => void {
+  const { table } = forest;
+  const stated = new AttributeReader(table, timeAttribute('work'));
+  const utilization = new AttributeReader(table, ATTR_EVENTLOOP_UTILIZATION);
+  const functions = new AttributeReader(table, ATTR_CPU_FUNCTIONS);
+  return (row, request, originNs) => {
+    const resource = table.resource[row];
+    if (stated.has(row)) {
+      const ns = Number(stated.value(row));
+      if (ns >= 0 && Number.isFinite(ns)) work.push({ request, resource, ns });
+    }
+    if (utilization.has(row)) {
+      const share = Number(utilization.value(row));
+      if (!Number.isNaN(share)) {
+        open.push({
+          request,
+          resource,
+          startNs: originNs + forest.start[row],
+          endNs: originNs + forest.end[row],
+          utilization: Math.min(1, Math.max(0, share)),
+        });
+      }
+    }
+    if (classes.segment[row] !== WORK) return;
+    const list = functions.jsonId(row);
+    if (list >= 0)
+      profiles.push({ request, lengthNs: forest.recordedEnd[row] - forest.start[row], functions: list });
+  };
 }
 
 /**

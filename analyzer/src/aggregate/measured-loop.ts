@@ -1,8 +1,7 @@
-import { ATTR_EVENTLOOP_UTILIZATION, timeAttribute } from '@waitfall/instrumentation/conventions';
 import type { Metric } from '../model/input.ts';
-import { attributeById, attributeKey } from '../model/span-table.ts';
-import type { Forest } from '../tree/types.ts';
+import type { Resource } from '../model/span.ts';
 import { addClipped, type Span, windowAt } from './intervals.ts';
+import type { OpenList, ProcessRecords, StatedWorkList } from './process-records.ts';
 import type { Requests } from './requests-types.ts';
 import type { Series, StatedWork } from './series.ts';
 import type { Timeline } from './windows.ts';
@@ -17,17 +16,18 @@ const GAUGE = 'nodejs.eventloop.utilization';
  */
 export function measureLoops(
   series: readonly Series[],
-  forest: Forest,
+  processes: ProcessRecords,
+  resources: readonly Resource[],
   requests: Requests,
   metrics: readonly Metric[],
   timeline: Timeline,
 ): void {
   for (const own of series) {
     if (own.queue.kind !== 'eventloop') continue;
-    own.statedWork = statedWork(own, forest, requests, timeline);
+    own.statedWork = statedWork(own, processes.work, resources, requests, timeline);
     // Of a sample, the gaps between its requests say nothing about the loop.
     if (timeline.sampling.kind !== 'none') continue;
-    const byInstance = fromRoots(own, forest, requests, timeline);
+    const byInstance = fromRoots(own, processes.open, resources, timeline);
     own.measuredInstances = byInstance;
     own.measured = fromGauge(own, metrics, requests, timeline) ?? (byInstance && meanOf(byInstance));
   }
@@ -59,10 +59,13 @@ function fromGauge(
 const STATING = 0.9;
 
 /** Sums of work that the entry spans of a service state; null where too few of them do. */
-function statedWork(own: Series, forest: Forest, requests: Requests, timeline: Timeline): StatedWork | null {
-  const { table } = forest;
-  const key = attributeKey(table, timeAttribute('work'));
-  if (key < 0) return null;
+function statedWork(
+  own: Series,
+  { request, resource, ns: statedNs, length }: StatedWorkList,
+  resources: readonly Resource[],
+  requests: Requests,
+  timeline: Timeline,
+): StatedWork | null {
   const W = timeline.windows.length;
   const work: StatedWork = {
     ns: new Float64Array(W),
@@ -72,16 +75,15 @@ function statedWork(own: Series, forest: Forest, requests: Requests, timeline: T
   const success = requests.outcomes.indexOf('success');
   let inside = 0;
   let stating = 0;
+  /** The records stand in order of the requests. */
+  let next = 0;
   for (let i = 0; i < requests.count; i++) {
     const w = requests.window[i];
     if (w < 0) continue;
-    const { first, count } = forest.trees[requests.tree[i]];
     let ns: number | null = null;
-    for (let o = first; o < first + count; o++) {
-      const row = forest.order[o];
-      if (table.resources[table.resource[row]].service !== own.queue.service) continue;
-      const value = Number(attributeById(table, row, key) ?? Number.NaN);
-      if (value >= 0 && Number.isFinite(value)) ns = (ns ?? 0) + value;
+    while (next < length && request[next] < i) next++;
+    for (; next < length && request[next] === i; next++) {
+      if (resources[resource[next]].service === own.queue.service) ns = (ns ?? 0) + statedNs[next];
     }
     const good = requests.outcome[i] === success;
     // A rejected request may have done nothing worth stating.
@@ -103,30 +105,16 @@ interface Open extends Span {
 
 function fromRoots(
   own: Series,
-  forest: Forest,
-  requests: Requests,
+  records: OpenList,
+  resources: readonly Resource[],
   timeline: Timeline,
 ): Float64Array[] | null {
-  const { table } = forest;
-  const key = attributeKey(table, ATTR_EVENTLOOP_UTILIZATION);
-  if (key < 0) return null;
   const byInstance: Open[][] = own.queue.instances.map(() => []);
-  for (let i = 0; i < requests.count; i++) {
-    const tree = forest.trees[requests.tree[i]];
-    for (let o = tree.first; o < tree.first + tree.count; o++) {
-      const row = forest.order[o];
-      const { service, instance } = table.resources[table.resource[row]];
-      if (service !== own.queue.service) continue;
-      const value = Number(attributeById(table, row, key) ?? Number.NaN);
-      if (Number.isNaN(value)) continue;
-      const at = own.queue.instances.indexOf(instance);
-      if (at < 0) continue;
-      byInstance[at].push({
-        startNs: requests.startNs[i] + forest.start[row],
-        endNs: requests.startNs[i] + forest.end[row],
-        utilization: Math.min(1, Math.max(0, value)),
-      });
-    }
+  for (let i = 0; i < records.length; i++) {
+    const { service, instance } = resources[records.resource[i]];
+    if (service !== own.queue.service) continue;
+    const at = own.queue.instances.indexOf(instance);
+    if (at >= 0) byInstance[at].push(records.at(i));
   }
   if (byInstance.every((list) => list.length === 0)) return null;
   return byInstance.map((open) => {

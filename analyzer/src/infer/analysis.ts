@@ -29,6 +29,7 @@ import type { Forest } from '../tree/types.ts';
 import { findClosedLoop } from './closed-loop.ts';
 import { infer } from './index.ts';
 import { type Objective, objectiveOfPlan } from './objective.ts';
+import { lookupIn } from './span-lookup.ts';
 import type { Statement, Verdict } from './types.ts';
 
 export interface AnalyzeOptions {
@@ -96,12 +97,12 @@ export function analyze(input: Input, options: AnalyzeOptions = {}): Analysis {
   const given = choosePlan(input, options);
   const plan = given.plan && clipPlan(given.plan, options.fromUnixNano, options.toUnixNano);
   const timeline = layOutWindows(requests, plan && plan.steps.length > 0 ? plan : null);
-  const { activity, index } = collectActivity(forest, parted, classes, requests);
+  const { activity, index, processes } = collectActivity(forest, parted, classes, requests);
   collectGarbage(input.table.length);
   const lows = lowWindows(timeline);
   const rebuilt = rebuild(forest, classes, requests, activity, index, timeline, lows);
   const series = sumSeries(activity, requests, timeline);
-  measureLoops(series, forest, requests, input.metrics, timeline);
+  measureLoops(series, processes, input.table.resources, requests, input.metrics, timeline);
   const baselines = measureOpaque(activity, series, requests, timeline, lows);
   collectGarbage(input.table.length);
   addHoldContents(forest, classes, requests, activity, index, series, baselines, rebuilt.overlays);
@@ -112,11 +113,11 @@ export function analyze(input: Input, options: AnalyzeOptions = {}): Analysis {
   const objective = options.objective ?? objectiveOfPlan(timeline.plan?.objective ?? null);
   const verdict = infer(
     {
-      forest,
-      classes,
-      partition: parted,
       requests,
+      parts,
       activity,
+      processes,
+      spans: lookupIn(forest, requests),
       models,
       frame,
       rows: windows,

@@ -1,18 +1,12 @@
-import { ATTR_BLOCKER_STATEMENT, ATTR_LINK, LINK_BLOCKED_BY } from '@waitfall/instrumentation/conventions';
 import type { Hold, Wait } from '../aggregate/activity.ts';
 import type { HoldList } from '../aggregate/hold-list.ts';
 import type { QueueModel } from '../aggregate/queue-model.ts';
 import { WAITED_NS } from '../aggregate/series.ts';
 import { sortByKey } from '../model/ordering.ts';
-import { attribute, spanIdText } from '../model/span-table.ts';
 import type { Facts } from './facts.ts';
 import { duration, percent } from './numbers.ts';
+import type { SpanRef } from './span-lookup.ts';
 import type { Statement } from './types.ts';
-
-export interface SpanRef {
-  readonly traceId: string;
-  readonly spanId: string;
-}
 
 /** A hold whose release grants a waiter ends when the wait does, give or take the clock. */
 const HAND_OVER_NS = 2e6;
@@ -20,29 +14,42 @@ const HAND_OVER_NS = 2e6;
 const LOOKED_AT = 2000;
 const LISTED = 3;
 
+/** A wait that somebody else's hold caused. */
+export interface Blocked {
+  readonly wait: Wait;
+  readonly ref: SpanRef;
+  /** null where nobody is known to have held the queue. */
+  readonly blocker: SpanRef | null;
+  /** What the holder was doing; empty where the wait does not say. */
+  readonly statement: string;
+}
+
 /** Finds who held a queue while somebody waited: a `blocked_by` link, else the hold whose end let the waiter in. */
-export class Blockers {
-  readonly #facts: Facts;
+export function blockersOf(facts: Facts, model: QueueModel, waits: readonly Wait[]): Blocked[] {
+  const holders = new Holders(facts.activity.holds, model);
+  const details = facts.spans.details(waits.map((wait) => wait.row));
+  const holderOf = waits.map((wait) => (details.get(wait.row)!.blockedBy ? null : holders.before(wait)));
+  const held = facts.spans.details(holderOf.flatMap((hold) => (hold ? [hold.row] : [])));
+  return waits.map((wait, i) => {
+    const { ref, blockedBy, blockerStatement } = details.get(wait.row)!;
+    const holder = holderOf[i];
+    const blocker = blockedBy ?? (holder ? held.get(holder.row)!.ref : null);
+    return { wait, ref, blocker, statement: blockerStatement };
+  });
+}
+
+class Holders {
   readonly #holds: HoldList;
   /** Holds of the queue, the earliest to end first. */
   readonly #byEnd: Int32Array;
 
-  constructor(facts: Facts, model: QueueModel) {
-    this.#facts = facts;
-    this.#holds = facts.activity.holds;
-    this.#byEnd = indexesOf(this.#holds, model.queue.index);
-    sortByKey(this.#byEnd, this.#holds.endNs);
+  constructor(holds: HoldList, model: QueueModel) {
+    this.#holds = holds;
+    this.#byEnd = indexesOf(holds, model.queue.index);
+    sortByKey(this.#byEnd, holds.endNs);
   }
 
-  of(wait: Wait): SpanRef | null {
-    const links = this.#facts.forest.table.links.get(wait.row) ?? [];
-    const link = links.find((one) => one.attributes.get(ATTR_LINK) === LINK_BLOCKED_BY);
-    if (link) return { traceId: link.traceId, spanId: link.spanId };
-    const holder = this.#holderBefore(wait);
-    return holder ? refOf(this.#facts, holder.row) : null;
-  }
-
-  #holderBefore(wait: Wait): Hold | null {
+  before(wait: Wait): Hold | null {
     const { startNs, endNs, request, instance } = this.#holds;
     let low = 0;
     let high = this.#byEnd.length;
@@ -86,36 +93,28 @@ function indexesOf({ queue, length }: { queue: Int32Array; length: number }, wan
   return own.slice(0, n);
 }
 
-export function refOf(facts: Facts, row: number): SpanRef {
-  const { table } = facts.forest;
-  return { traceId: table.traceIds[table.trace[row]], spanId: spanIdText(table, row) };
-}
-
 /**
  * Who the waiters of a queue waited for: what the holder was doing where the wait says so, else its route; with the
  * single traces that made others wait longest.
  */
 export function topBlockers(facts: Facts, model: QueueModel, windows: readonly number[]): Statement | null {
-  const blockers = new Blockers(facts, model);
-  const routeOf = routesByTrace(facts);
+  const waits = longestWaits(facts, model, windows, LOOKED_AT).filter(
+    (wait) => wait.endNs - wait.startNs > WAITED_NS,
+  );
+  const blocked = blockersOf(facts, model, waits);
+  const routeOf = facts.spans.routes(new Set(blocked.flatMap(({ blocker }) => blocker?.traceId ?? [])));
   const groups = new Map<string, number>();
-  const traces = new Map<string, { ns: number; wait: Wait; blocker: SpanRef }>();
+  const traces = new Map<string, { ns: number; ref: SpanRef; blocker: SpanRef }>();
   let total = 0;
-  for (const wait of longestWaits(facts, model, windows, LOOKED_AT)) {
-    const ns = wait.endNs - wait.startNs;
-    if (ns <= WAITED_NS) break;
-    const blocker = blockers.of(wait);
+  for (const { wait, ref, blocker, statement } of blocked) {
     if (!blocker) continue;
-    const stated = attribute(facts.forest.table, wait.row, ATTR_BLOCKER_STATEMENT);
-    const what =
-      typeof stated === 'string' && stated !== ''
-        ? stated
-        : (routeOf.get(blocker.traceId) ?? 'a trace not in the export');
+    const ns = wait.endNs - wait.startNs;
+    const what = statement || (routeOf.get(blocker.traceId) ?? 'a trace not in the export');
     total += ns;
     groups.set(what, (groups.get(what) ?? 0) + ns);
     const entry = traces.get(blocker.traceId);
     if (entry) entry.ns += ns;
-    else traces.set(blocker.traceId, { ns, wait, blocker });
+    else traces.set(blocker.traceId, { ns, ref, blocker });
   }
   if (total === 0) return null;
   const shares = [...groups].sort((a, b) => b[1] - a[1]).slice(0, LISTED);
@@ -125,16 +124,6 @@ export function topBlockers(facts: Facts, model: QueueModel, windows: readonly n
     resource: model.name,
     text: `waiters of ${model.name} waited for: ${shares.map(([what, ns]) => `${what} ${percent(ns / total)}`).join(', ')}; one trace alone made others wait ${duration(worst[0].ns)}`,
     values: Object.fromEntries(shares.map(([what, ns]) => [what, ns / total])),
-    traces: worst.map(({ wait, blocker }) => ({ ...refOf(facts, wait.row), blocker })),
+    traces: worst.map(({ ref, blocker }) => ({ ...ref, blocker })),
   };
-}
-
-function routesByTrace({ forest, requests }: Facts): Map<string, string> {
-  const { table, trees } = forest;
-  const routes = new Map<string, string>();
-  for (let i = 0; i < requests.count; i++) {
-    const { root } = trees[requests.tree[i]];
-    routes.set(table.traceIds[table.trace[root]], requests.routes[requests.route[i]]);
-  }
-  return routes;
 }

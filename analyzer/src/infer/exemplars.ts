@@ -1,5 +1,5 @@
 import type { QueueModel } from '../aggregate/queue-model.ts';
-import { Blockers, longestWaits, refOf } from './blockers.ts';
+import { blockersOf, longestWaits } from './blockers.ts';
 import type { Facts } from './facts.ts';
 import type { Statement } from './types.ts';
 
@@ -11,9 +11,8 @@ export function exemplars(
   model: QueueModel,
   windows: readonly number[],
 ): NonNullable<Statement['traces']> {
-  const blockers = new Blockers(facts, model);
-  return longestWaits(facts, model, windows, EXEMPLARS).map((wait) => {
-    const blocker = blockers.of(wait);
-    return { ...refOf(facts, wait.row), ...(blocker ? { blocker } : {}) };
-  });
+  return blockersOf(facts, model, longestWaits(facts, model, windows, EXEMPLARS)).map(({ ref, blocker }) => ({
+    ...ref,
+    ...(blocker ? { blocker } : {}),
+  }));
 }

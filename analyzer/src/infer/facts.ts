@@ -1,24 +1,24 @@
 import type { Activity } from '../aggregate/activity.ts';
+import type { Parts } from '../aggregate/groups.ts';
+import type { ProcessRecords } from '../aggregate/process-records.ts';
 import type { Frame, QueueModel } from '../aggregate/queue-model.ts';
 import type { Requests } from '../aggregate/requests-types.ts';
 import type { WindowRow } from '../aggregate/types.ts';
-import type { Classes } from '../classify/types.ts';
 import type { Metric } from '../model/input.ts';
-import type { Partition } from '../partition/types.ts';
-import type { Forest } from '../tree/types.ts';
 import type { Chain } from './chain.ts';
 import type { FirstQueue } from './first-queue.ts';
 import type { Knee } from './knee.ts';
 import type { Objective } from './objective.ts';
+import type { SpanLookup } from './span-lookup.ts';
 import type { VerdictStatus } from './types.ts';
 
 /** Everything the verdict may look at. */
 export interface Facts {
-  readonly forest: Forest;
-  readonly classes: Classes;
-  readonly partition: Partition;
   readonly requests: Requests;
+  readonly parts: Parts;
   readonly activity: Activity;
+  readonly processes: ProcessRecords;
+  readonly spans: SpanLookup;
   readonly models: readonly QueueModel[];
   readonly frame: Frame;
   readonly rows: readonly WindowRow[];

@@ -44,6 +44,13 @@ export class AttributeReader {
     return this.#table.attributeData[this.#at(row, entry)];
   }
 
+  /** @returns the string id of the JSON of a list or an object, -1 where the row has none. */
+  jsonId(row: number): number {
+    const entry = this.#entry[this.#table.attributeShape[row]];
+    if (entry < 0 || this.#table.attributeShapes.type[entry] !== TYPE.json) return -1;
+    return this.#table.attributeData[this.#at(row, entry)];
+  }
+
   /** @returns the text; empty where the row has none. */
   text(row: number): string {
     const id = this.textId(row);

@@ -1,6 +1,3 @@
-import { ATTR_SEGMENT, HOLD_SEGMENT } from '@waitfall/instrumentation/conventions';
-import { attribute } from '../../model/span-table.ts';
-import { STATE } from '../../tree/types.ts';
 import { percent, perSecond } from '../numbers.ts';
 import type { Finding } from './finding.ts';
 
@@ -53,14 +50,7 @@ export const chosenWithoutWeight: Finding<{ readonly chosen: number; readonly re
 /** Holds that never ended: leaked, or the process was killed. */
 export const holdsWithoutEnd: Finding<number> = {
   id: 'holds-without-end',
-  check({ forest }) {
-    const { table, state } = forest;
-    let broken = 0;
-    for (let row = 0; row < table.length; row++) {
-      if (state[row] === STATE.quarantined && attribute(table, row, ATTR_SEGMENT) === HOLD_SEGMENT) broken++;
-    }
-    return broken > 0 ? [broken] : [];
-  },
+  check: ({ activity }) => (activity.brokenHolds > 0 ? [activity.brokenHolds] : []),
   format: (broken) =>
     `${broken} holds have no valid end and were left out: utilisation of their queues is too low by that much`,
   summary: () => 'holds without an end',

@@ -1,5 +1,3 @@
-import { ATTR_CPU_FUNCTIONS, SEGMENTS } from '@waitfall/instrumentation/conventions';
-import { attributeById } from '../../model/span-table.ts';
 import { percent } from '../numbers.ts';
 import type { Finding } from './finding.ts';
 
@@ -17,29 +15,19 @@ const LEAST_SHARE = 0.05;
 /** What the CPU time of a route is spent in, where a profile says so on its `work` spans. */
 export const widestFunctions: Finding<WideRoute> = {
   id: 'widest-functions',
-  check({ forest, classes, requests }) {
-    const { table } = forest;
-    const key = table.strings.find(ATTR_CPU_FUNCTIONS);
-    if (key < 0) return [];
-    const work = SEGMENTS.indexOf('work');
+  check({ processes, requests }) {
+    const { profiles } = processes;
     const byRoute = new Map<number, { workNs: number; functions: Map<string, number> }>();
-    for (let i = 0; i < requests.count; i++) {
-      const tree = forest.trees[requests.tree[i]];
-      for (let o = tree.first; o < tree.first + tree.count; o++) {
-        const row = forest.order[o];
-        if (classes.segment[row] !== work) continue;
-        const functions = attributeById(table, row, key);
-        if (!Array.isArray(functions)) continue;
-        const lengthNs = (forest.recordedEnd[row] - forest.start[row]) * requests.weight[i];
-        let route = byRoute.get(requests.route[i]);
-        if (route === undefined)
-          byRoute.set(requests.route[i], (route = { workNs: 0, functions: new Map() }));
-        route.workNs += lengthNs;
-        for (const text of functions) {
-          const [share, ...name] = String(text).split(' ');
-          const known = route.functions.get(name.join(' ')) ?? 0;
-          route.functions.set(name.join(' '), known + Number(share) * lengthNs);
-        }
+    for (let p = 0; p < profiles.length; p++) {
+      const i = profiles.request[p];
+      const lengthNs = profiles.lengthNs[p] * requests.weight[i];
+      let route = byRoute.get(requests.route[i]);
+      if (route === undefined) byRoute.set(requests.route[i], (route = { workNs: 0, functions: new Map() }));
+      route.workNs += lengthNs;
+      for (const text of profiles.functionsOf(p)) {
+        const [share, ...name] = String(text).split(' ');
+        const known = route.functions.get(name.join(' ')) ?? 0;
+        route.functions.set(name.join(' '), known + Number(share) * lengthNs);
       }
     }
     return [...byRoute]

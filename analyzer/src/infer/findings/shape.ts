@@ -1,4 +1,3 @@
-import { SEGMENTS } from '@waitfall/instrumentation/conventions';
 import { capacityOf } from '../../aggregate/capacity.ts';
 import type { QueueModel } from '../../aggregate/queue-model.ts';
 import { percent, perSecond, short } from '../numbers.ts';
@@ -60,16 +59,15 @@ const LEAST_COVERAGE = 0.5;
 
 export const lowCoverage: Finding<number> = {
   id: 'low-coverage',
-  check({ partition, classes, forest, requests }) {
-    const unaccounted = SEGMENTS.indexOf('unaccounted');
+  check({ parts, requests }) {
+    const isUnaccounted = parts.keys.map((key) => key.segment === 'unaccounted');
     let own = 0;
     let all = 0;
     for (let i = 0; i < requests.count; i++) {
-      const tree = forest.trees[requests.tree[i]];
-      for (let o = tree.first; o < tree.first + tree.count; o++) {
-        const row = forest.order[o];
-        all += partition.owned[row];
-        if (classes.segment[row] === unaccounted) own += partition.owned[row];
+      const t = requests.tree[i];
+      for (let e = parts.offset[t]; e < parts.offset[t + 1]; e++) {
+        all += parts.ns[e];
+        if (isUnaccounted[parts.key[e]]) own += parts.ns[e];
       }
     }
     return all > 0 && own / all > 1 - LEAST_COVERAGE ? [own / all] : [];
