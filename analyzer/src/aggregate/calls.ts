@@ -2,7 +2,7 @@ import type { Classes } from '../classify/types.ts';
 import { KIND, STATUS } from '../model/span.ts';
 import type { Forest } from '../tree/types.ts';
 import type { Queue } from './activity.ts';
-import type { CallList } from './call-list.ts';
+import type { Gathering } from './gathering.ts';
 import type { Requests } from './requests-types.ts';
 import type { StatementReader } from './statement.ts';
 
@@ -32,7 +32,7 @@ export function addCallWait(waits: Map<number, CallWaits>, forest: Forest, row: 
 
 /** Adds one call to a server; `times` without the waits that are measured themselves, ns relative to the root. */
 export function addCall(
-  activity: { readonly calls: CallList },
+  { activity, firstRow, firstRequest }: Gathering,
   queue: Queue,
   forest: Forest,
   requests: Requests,
@@ -45,8 +45,8 @@ export function addCall(
   const originNs = requests.startNs[request];
   activity.calls.push({
     queue: queue.index,
-    request,
-    row,
+    request: firstRequest + request,
+    row: firstRow + row,
     startNs: originNs + times.startNs,
     endNs: originNs + Math.max(times.startNs, times.endNs),
     durationNs: Math.max(0, times.durationNs),

@@ -6,26 +6,22 @@ import {
   timeAttribute,
 } from '@waitfall/instrumentation/conventions';
 import { isWait } from '../classify/classify.ts';
-import type { Classes } from '../classify/types.ts';
+import type { Classes, ResourceKind } from '../classify/types.ts';
 import { AttributeReader } from '../model/attribute-reader.ts';
 import { KIND } from '../model/span.ts';
 import { compareSpanIds } from '../model/span-table.ts';
 import type { Partition } from '../partition/types.ts';
 import { type Forest, STATE } from '../tree/types.ts';
-import type { Activity } from './activity.ts';
-import { CallList } from './call-list.ts';
 import { addCall, addCallWait, type CallWaits, entryOf, insideSameCall } from './calls.ts';
-import { HoldList } from './hold-list.ts';
-import { OpenList, type ProcessRecords, ProfileList, StatedWorkList } from './process-records.ts';
-import { noteCapacity, QueueIndex } from './queue-index.ts';
+import { AFTER_HOLDS, Gathering } from './gathering.ts';
+import type { ProcessRecords } from './process-records.ts';
+import { noteCapacity, STEP } from './queue-index.ts';
 import type { Requests } from './requests-types.ts';
-import { SliceList } from './slice-list.ts';
 import { numberOf, type QueueAttributes, queueAttributes } from './span-attributes.ts';
 import { SpanQueues } from './span-queues.ts';
 import { collectHolds } from './stated-holds.ts';
 import { StatementReader } from './statement.ts';
 import { addStatementHolds } from './statement-holds.ts';
-import { WaitList } from './wait-list.ts';
 
 /** Indexes into SEGMENTS. */
 const GENERATOR_WAIT = SEGMENTS.indexOf('generator_wait');
@@ -33,52 +29,49 @@ const PAUSE = SEGMENTS.indexOf('runtime_pause');
 const WORK = SEGMENTS.indexOf('work');
 const DOWNSTREAM = SEGMENTS.indexOf('downstream');
 
+/** What has to be known of a whole input before a part of it can be read; where the table is the whole, it is found out. */
+export interface KnownBefore {
+  /** Services that state waits or work themselves. */
+  readonly instrumented: ReadonlySet<string>;
+  /** Statements are told apart by their whole texts. */
+  readonly fewTexts: boolean;
+  /** Kind of the queues that waits, work and calls name. */
+  readonly kinds: ReadonlyMap<string, ResourceKind>;
+}
+
 /**
  * Reads every wait, hold, work slice, pause and call of the requests, and what their spans say about the processes they
  * ran in; nothing is aggregated yet.
+ *
+ * @param gathering takes it, after what it has of other parts of the input
  */
 export function collectActivity(
   forest: Forest,
   partition: Partition,
   classes: Classes,
   requests: Requests,
-): { activity: Activity; index: QueueIndex; processes: ProcessRecords } {
+  gathering: Gathering = new Gathering(forest.table),
+  known: KnownBefore | null = null,
+): Gathering {
   const { table } = forest;
-  const index = new QueueIndex();
+  const { index, activity, processes, firstRow, firstRequest } = gathering;
   const attributes = queueAttributes(table);
-  const activity: {
-    -readonly [K in keyof Activity]: Activity[K];
-  } = {
-    queues: index.queues,
-    waits: new WaitList(),
-    holds: new HoldList(),
-    work: new SliceList(),
-    pauses: new SliceList(),
-    calls: new CallList(),
-    operations: [],
-    stated: !attributes.segment.isAbsent,
-    brokenHolds: brokenHolds(forest, attributes),
-  };
+  activity.brokenHolds += brokenHolds(forest, attributes);
   const requestOfTree = new Int32Array(forest.trees.length).fill(-1);
   for (let i = 0; i < requests.count; i++) requestOfTree[requests.tree[i]] = i;
   const waitTime = new Map<number, CallWaits>();
   const detached = detachedRows(forest);
-  const instrumented = statingServices(forest, classes);
-  const statements = new StatementReader(table);
-  activity.operations = statements.operations;
+  const instrumented = known?.instrumented ?? statingServices(forest, classes);
+  const statements = new StatementReader(table, gathering.operations, known?.fewTexts ?? null);
   const below = waitsBelow(forest, classes);
 
   const queues = new SpanQueues(index, table, classes);
-  const processes: ProcessRecords = {
-    work: new StatedWorkList(),
-    open: new OpenList(),
-    profiles: new ProfileList(table.strings),
-  };
-  const aboutProcess = processReader(forest, classes, processes);
+  const aboutProcess = processReader(forest, classes, processes, firstRequest);
   const calls: number[] = [];
   const served = new Map<number, number>();
   for (let i = 0; i < requests.count; i++) {
     const originNs = requests.startNs[i];
+    index.at(STEP.spans, firstRequest + i);
     waitTime.clear();
     served.clear();
     calls.length = 0;
@@ -95,7 +88,7 @@ export function collectActivity(
       if (segment === PAUSE || segment === WORK) {
         const { queue, instance } = queues.of(row);
         const slices = segment === WORK ? activity.work : activity.pauses;
-        slices.push({ queue: queue.index, instance, request: i, startNs, endNs });
+        slices.push({ queue: queue.index, instance, request: firstRequest + i, startNs, endNs });
         if (segment === PAUSE) addCallWait(waitTime, forest, row);
       } else if (isWait(segment)) {
         const inner = classes.inferred[row] === 1 ? below.get(row) : undefined;
@@ -107,8 +100,8 @@ export function collectActivity(
         activity.waits.push({
           queue: queue.index,
           instance,
-          request: i,
-          row,
+          request: firstRequest + i,
+          row: firstRow + row,
           startNs,
           endNs: inner ? Math.max(startNs, Math.min(endNs, originNs + inner.firstNs)) : endNs,
           outcome: Math.max(0, classes.waitOutcome[row] - 1),
@@ -130,7 +123,7 @@ export function collectActivity(
     }
     for (const row of calls) {
       const inner = waitTime.get(row);
-      addCall(activity, queues.of(row).queue, forest, requests, i, row, statements, {
+      addCall(gathering, queues.of(row).queue, forest, requests, i, row, statements, {
         durationNs: forest.end[row] - forest.start[row] - (inner?.totalNs ?? 0),
         startNs: inner?.leadEndNs ?? forest.start[row],
         endNs: inner?.tailStartNs ?? forest.end[row],
@@ -143,16 +136,17 @@ export function collectActivity(
       const { service } = table.resources[table.resource[row]];
       const queue = index.of('downstream', service, service);
       index.instance(queue, '');
-      addCall(activity, queue, forest, requests, i, row, statements, {
+      addCall(gathering, queue, forest, requests, i, row, statements, {
         durationNs: ownNs,
         startNs: forest.start[row],
         endNs: forest.end[row],
       });
     }
   }
-  collectHolds(activity, index, queues, forest, classes, requests, requestOfTree, attributes);
-  addStatementHolds(activity, forest, attributes);
-  return { activity, index, processes };
+  collectHolds(gathering, queues, forest, classes, requests, requestOfTree, attributes, known?.kinds ?? null);
+  gathering.startStep(AFTER_HOLDS);
+  addStatementHolds(gathering, forest, attributes);
+  return gathering;
 }
 
 /** Hold spans whose times are broken: they cannot be used. */
@@ -169,12 +163,14 @@ function processReader(
   forest: Forest,
   classes: Classes,
   { work, open, profiles }: ProcessRecords,
+  firstRequest: number,
 ): (row: number, request: number, originNs: number) => void {
   const { table } = forest;
   const stated = new AttributeReader(table, timeAttribute('work'));
   const utilization = new AttributeReader(table, ATTR_EVENTLOOP_UTILIZATION);
   const functions = new AttributeReader(table, ATTR_CPU_FUNCTIONS);
-  return (row, request, originNs) => {
+  return (row, i, originNs) => {
+    const request = firstRequest + i;
     const resource = table.resource[row];
     if (stated.has(row)) {
       const ns = Number(stated.value(row));
@@ -218,7 +214,7 @@ function detachedRows(forest: Forest): ReadonlyMap<number, readonly number[]> {
 }
 
 /** Services of which some span states a wait or work. */
-function statingServices(forest: Forest, classes: Classes): Set<string> {
+export function statingServices(forest: Forest, classes: Classes): Set<string> {
   const { table } = forest;
   const services = new Set<string>();
   for (let at = 0; at < forest.order.length; at++) {

@@ -8,10 +8,43 @@ function keyOf(kind: ResourceKind, name: string, service: string): string {
   return `${service}\0${name}`;
 }
 
-/** Finds or adds the queue of a name. */
+/** When in an analysis something was met: step by step over all requests, in a request span by span. */
+export const STEP = { spans: 0, statedHolds: 1, detachedHolds: 2, holdSpans: 3 } as const;
+
+interface Appearance {
+  readonly part: number;
+  readonly step: number;
+  readonly request: number;
+  readonly turn: number;
+  readonly service: string;
+}
+
+/**
+ * Finds or adds the queue of a name.
+ *
+ * An input may be gone through in parts, whose requests are in order within the part only. {@link settle} numbers queues
+ * and processes in the order in which one pass over all requests meets them.
+ */
 export class QueueIndex {
   readonly queues: Queue[] = [];
   readonly #ids = new Map<string, number>();
+  /** By queue, and by instance of each: where each part met it first. */
+  readonly #met: { readonly queue: Appearance[]; readonly instances: Appearance[][] }[] = [];
+  #part = 0;
+  #step = 0;
+  #request = 0;
+  #turn = 0;
+
+  /** What is met from here on is met in this part of the input. */
+  startPart(part: number): void {
+    this.#part = part;
+  }
+
+  /** What is met from here on is met in this step, at this request. */
+  at(step: number, request: number): void {
+    this.#step = step;
+    this.#request = request;
+  }
 
   of(kind: ResourceKind, name: string, service: string): Queue {
     const key = keyOf(kind, name, service);
@@ -19,6 +52,7 @@ export class QueueIndex {
     if (id === undefined) {
       id = this.queues.length;
       this.#ids.set(key, id);
+      this.#met.push({ queue: [], instances: [] });
       this.queues.push({
         index: id,
         name,
@@ -32,6 +66,7 @@ export class QueueIndex {
         holdsRebuilt: false,
       });
     }
+    this.#meet(this.#met[id].queue, service);
     return this.queues[id];
   }
 
@@ -43,14 +78,106 @@ export class QueueIndex {
   instance(queue: Queue, name: string): number {
     const own = queue.scope === 'shared' ? '' : name;
     let at = queue.instances.indexOf(own);
+    const { instances } = this.#met[queue.index];
     if (at < 0) {
       at = queue.instances.push(own) - 1;
+      instances.push([]);
       queue.statedCapacity.push(null);
       queue.maxInUse.push(0);
       queue.queuedInUse.push(0);
     }
+    this.#meet(instances[at], '');
     return at;
   }
+
+  /** @returns the kind of the first queue of each name that spans themselves name: holds of their own only name it. */
+  kinds(rankOf: (request: number) => number): Map<string, ResourceKind> {
+    const known = new Map<string, ResourceKind>();
+    const first = this.#met.map(({ queue }) => earliest(queue, rankOf));
+    const order = sorted(first, rankOf).filter((id) => first[id].step === STEP.spans);
+    for (const id of order) {
+      const { name, kind } = this.queues[id];
+      if (!known.has(name)) known.set(name, kind);
+    }
+    return known;
+  }
+
+  /**
+   * Numbers queues and instances anew, in the order in which one pass over all requests would have met them.
+   *
+   * @param rankOf where a request stands among all
+   * @returns the new number of each queue, and of each of its instances
+   */
+  settle(rankOf: (request: number) => number): { queue: Int32Array; instances: Int32Array[] } {
+    const first = this.#met.map(({ queue }) => earliest(queue, rankOf));
+    const order = sorted(first, rankOf);
+    const queue = inverse(order);
+    const instances = this.#met.map((met) =>
+      inverse(
+        sorted(
+          met.instances.map((own) => earliest(own, rankOf)),
+          rankOf,
+        ),
+      ),
+    );
+    const settled = order.map((id, index): Queue => {
+      const old = this.queues[id];
+      const to = instances[id];
+      const moved = <T>(values: readonly T[]): T[] => movedBy(to, values);
+      return {
+        ...old,
+        index,
+        // Of a shared queue, the service that used it first.
+        service: old.scope === 'shared' ? first[id].service : old.service,
+        instances: moved(old.instances),
+        statedCapacity: moved(old.statedCapacity),
+        maxInUse: moved(old.maxInUse),
+        queuedInUse: moved(old.queuedInUse),
+      };
+    });
+    this.queues.splice(0, this.queues.length, ...settled);
+    for (const [key, id] of this.#ids) this.#ids.set(key, queue[id]);
+    const met = order.map((id) => ({
+      queue: this.#met[id].queue,
+      instances: movedBy(instances[id], this.#met[id].instances),
+    }));
+    this.#met.splice(0, this.#met.length, ...met);
+    return { queue, instances };
+  }
+
+  /** The first time in each part is the earliest in it: parts go through their steps and requests in order. */
+  #meet(met: Appearance[], service: string): void {
+    const turn = this.#turn++;
+    if (met.length > 0 && met[met.length - 1].part === this.#part) return;
+    met.push({ part: this.#part, step: this.#step, request: this.#request, turn, service });
+  }
+}
+
+type RankOf = (request: number) => number;
+
+function compare(a: Appearance, b: Appearance, rankOf: RankOf): number {
+  return a.step - b.step || rankOf(a.request) - rankOf(b.request) || a.turn - b.turn;
+}
+
+function earliest(met: readonly Appearance[], rankOf: RankOf): Appearance {
+  return met.reduce((a, b) => (compare(b, a, rankOf) < 0 ? b : a));
+}
+
+function sorted(first: readonly Appearance[], rankOf: RankOf): number[] {
+  return first.map((_, id) => id).sort((a, b) => compare(first[a], first[b], rankOf));
+}
+
+function movedBy<T>(to: Int32Array, values: readonly T[]): T[] {
+  const out = values.slice();
+  for (let i = 0; i < values.length; i++) out[to[i]] = values[i];
+  return out;
+}
+
+/** @returns where each entry went. */
+function inverse(order: readonly number[]): Int32Array {
+  const to = new Int32Array(order.length);
+  for (let at = 0; at < order.length; at++) to[order[at]] = at;
+  return to;
 }
 
 /** Remembers the largest stated capacity of an instance, and the most servers seen busy. */

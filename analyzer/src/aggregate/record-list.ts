@@ -24,6 +24,18 @@ export abstract class RecordList<T> {
 
   protected abstract grow(capacity: number): void;
 
+  /** Puts record order[i] in place i, one column after the other. */
+  reorder(order: Int32Array): void {
+    const columns = this as unknown as Record<string, unknown>;
+    for (const [name, column] of Object.entries(columns)) {
+      if (!isColumn(column)) continue;
+      const moved = new (column.constructor as new (length: number) => Column)(order.length);
+      for (let i = 0; i < order.length; i++) moved[i] = column[order[i]];
+      columns[name] = moved;
+    }
+    this.#length = order.length;
+  }
+
   *[Symbol.iterator](): Generator<T> {
     for (let i = 0; i < this.#length; i++) yield this.at(i);
   }
@@ -40,6 +52,12 @@ export abstract class RecordList<T> {
     }
     return wanted;
   }
+}
+
+type Column = Int32Array | Float64Array | Uint8Array;
+
+function isColumn(value: unknown): value is Column {
+  return value instanceof Int32Array || value instanceof Float64Array || value instanceof Uint8Array;
 }
 
 /** Capacity of a new list. */

@@ -1,5 +1,6 @@
 import type { Forest } from '../tree/types.ts';
-import { ACQUIRED, type Activity } from './activity.ts';
+import { ACQUIRED } from './activity.ts';
+import type { Gathering } from './gathering.ts';
 import { type QueueAttributes, textOf } from './span-attributes.ts';
 
 /**
@@ -8,30 +9,31 @@ import { type QueueAttributes, textOf } from './span-attributes.ts';
  * Where a statement did not wait, that is all of it.
  */
 export function addStatementHolds(
-  activity: Pick<Activity, 'queues' | 'waits' | 'holds' | 'calls'>,
+  { activity, firstRow, since }: Gathering,
   forest: Forest,
   attributes: QueueAttributes,
 ): void {
   const { queues, waits, holds, calls } = activity;
   if (!queues.some((queue) => queue.kind === 'lock')) return;
   const stated = new Set<number>();
-  for (let i = 0; i < holds.length; i++) if (queues[holds.queue[i]].kind === 'lock') stated.add(holds.row[i]);
+  for (let i = since.holds; i < holds.length; i++)
+    if (queues[holds.queue[i]].kind === 'lock') stated.add(holds.row[i]);
   const callOf = new Map<number, number>();
-  for (let i = 0; i < calls.length; i++) callOf.set(calls.row[i], i);
-  for (let i = 0; i < waits.length; i++) {
+  for (let i = since.calls; i < calls.length; i++) callOf.set(calls.row[i], i);
+  for (let i = since.waits; i < waits.length; i++) {
     const row = waits.row[i];
     if (queues[waits.queue[i]].kind !== 'lock' || waits.outcome[i] !== ACQUIRED || stated.has(row)) continue;
-    const key = textOf(attributes.key, row);
-    const call = callOf.get(forest.parent[row]);
+    const key = textOf(attributes.key, row - firstRow);
+    const call = callOf.get(firstRow + forest.parent[row - firstRow]);
     if (key === null || call === undefined) continue;
     const waited = waits.endNs[i] > waits.startNs[i];
-    const startNs = Math.max(calls.startNs[call], waited ? waits.endNs[i] : 0);
+    const startNs = waited ? Math.max(calls.startNs[call], waits.endNs[i]) : calls.startNs[call];
     holds.push({
       queue: waits.queue[i],
       instance: waits.instance[i],
       request: waits.request[i],
       row,
-      host: forest.parent[row],
+      host: firstRow + forest.parent[row - firstRow],
       startNs,
       endNs: Math.max(startNs, calls.endNs[call]),
       key,

@@ -18,14 +18,28 @@ const RELATION = /\b(?:UPDATE|INTO|FROM|MERGE\s+INTO)\s+(?:ONLY\s+)?("?[\w$]+"?(
 const UPDATED = /\bUPDATE\s+(?:ONLY\s+)?("?[\w$]+"?(?:\."?[\w$]+"?)?)\s+SET\b/i;
 const FOR_UPDATE = /\bFOR\s+(?:NO\s+KEY\s+)?(?:UPDATE|SHARE|KEY\s+SHARE)\b/i;
 
+/** Operations met, by number: verb and relation (else the span's name), form of the text, and route. */
+export class Operations {
+  readonly list: string[] = [];
+  readonly #ids = new Map<string, number>();
+
+  of(operation: string): number {
+    let id = this.#ids.get(operation);
+    if (id === undefined) {
+      id = this.list.push(operation) - 1;
+      this.#ids.set(operation, id);
+    }
+    return id;
+  }
+}
+
 /** With more texts than this the values are written into them; then only their form tells statements apart. */
-const MOST_TEXTS = 200;
+export const MOST_TEXTS = 200;
 const LITERAL = /'(?:[^']|'')*'|\b\d+(?:\.\d+)?\b/g;
 
 /** Reads statements from spans of database clients; texts are parsed once each, and told apart by their string ids. */
 export class StatementReader {
-  /** Every operation met, by number: verb and relation (else the span's name), form of the text, and route. */
-  readonly operations: string[] = [];
+  readonly #operations: Operations;
   readonly #table: SpanTable;
   readonly #text: readonly AttributeReader[];
   readonly #operation: readonly AttributeReader[];
@@ -38,13 +52,15 @@ export class StatementReader {
   /** By number of (statement, whether it is one) and route. */
   readonly #calls = new PairIds();
   readonly #operationOfCall: number[] = [];
-  readonly #operationIds = new Map<string, number>();
-  #fewTexts: boolean | null = null;
+  #fewTexts: boolean | null;
 
-  constructor(table: SpanTable) {
+  /** @param fewTexts whether the whole input has few enough texts, where this table is only a part of it. */
+  constructor(table: SpanTable, operations = new Operations(), fewTexts: boolean | null = null) {
     const readers = (...keys: string[]) =>
       keys.map((key) => new AttributeReader(table, key)).filter((reader) => !reader.isAbsent);
     this.#table = table;
+    this.#operations = operations;
+    this.#fewTexts = fewTexts;
     this.#text = readers('db.query.text', 'db.statement');
     this.#operation = readers('db.operation.name', 'db.operation');
     this.#relation = readers('db.collection.name', 'db.sql.table');
@@ -61,7 +77,7 @@ export class StatementReader {
     return this.#number(row) * 2 + (this.#isStatement(row) ? 1 : 0);
   }
 
-  /** @returns what the calls of one operation have in common, as a number: what it is stands in {@link operations}. */
+  /** @returns what the calls of one operation have in common, as a number: what it is stands in the {@link Operations}. */
   operationOf(row: number, route: number): number {
     const number = this.#number(row);
     const isStatement = this.#isStatement(row);
@@ -70,12 +86,7 @@ export class StatementReader {
     if (known !== undefined) return known;
     const statement = isStatement ? this.#statement(row, number) : null;
     const what = statement?.relation ? `${statement.verb} ${statement.relation}` : this.#name(row);
-    const operation = `${what}|${this.form(row)}|${route}`;
-    let id = this.#operationIds.get(operation);
-    if (id === undefined) {
-      id = this.operations.push(operation) - 1;
-      this.#operationIds.set(operation, id);
-    }
+    const id = this.#operations.of(`${what}|${this.form(row)}|${route}`);
     this.#operationOfCall[call] = id;
     return id;
   }
@@ -88,7 +99,7 @@ export class StatementReader {
     const id = first(row, this.#text);
     if (id === 0) return '';
     const text = this.#table.strings.text(id);
-    this.#fewTexts ??= this.#countTexts() <= MOST_TEXTS;
+    this.#fewTexts ??= this.texts().size <= MOST_TEXTS;
     if (this.#fewTexts) return text;
     let form = this.#forms.get(id);
     if (form === undefined) {
@@ -128,13 +139,16 @@ export class StatementReader {
     return this.#table.strings.text(this.#table.name[row]);
   }
 
-  /** Over the whole input, so that the answer does not depend on the order of its spans. */
-  #countTexts(): number {
+  /**
+   * Texts of statements by string id, up to one more than are told apart. Over the whole input, so that the answer does
+   * not depend on the order of its spans.
+   */
+  texts(): Set<number> {
     const texts = new Set<number>();
     for (let row = 0; row < this.#table.length && texts.size <= MOST_TEXTS; row++) {
       if (this.#table.kind[row] === KIND.client) texts.add(first(row, this.#text));
     }
-    return texts.size;
+    return texts;
   }
 }
 

@@ -41,24 +41,23 @@ export function isWait(segment: number): boolean {
  * 6. any other kind in a service other than the root's: `downstream` with that service as resource;
  * 7. in the root's own service: `unaccounted`.
  */
-export function classify(table: SpanTable, forest: Forest, rules?: Rules): Classes {
+export function classify(
+  table: SpanTable,
+  forest: Forest,
+  rules?: Rules,
+  names: ResourceNames = new ResourceNames(),
+): Classes {
   const classes = {
     segment: new Uint8Array(table.length).fill(segmentIndex('unaccounted')),
     resource: new Int32Array(table.length).fill(-1),
-    resources: [] as string[],
+    resources: names.list,
     inferred: new Uint8Array(table.length),
     waitOutcome: new Uint8Array(table.length),
   };
-  const resourceIds = new Map<string, number>();
   const set = (row: number, segment: number, resource: string): void => {
     classes.segment[row] = segment;
     if (resource === '') return;
-    let id = resourceIds.get(resource);
-    if (id === undefined) {
-      id = classes.resources.push(resource) - 1;
-      resourceIds.set(resource, id);
-    }
-    classes.resource[row] = id;
+    classes.resource[row] = names.of(resource);
   };
   const stated = statedReader(table);
   const ruled = rules?.reader(table);
@@ -117,6 +116,21 @@ export function classify(table: SpanTable, forest: Forest, rules?: Rules): Class
         set(row, segmentIndex('downstream'), service);
       }
     }
+  }
+}
+
+/** Resource names by number, in order of appearance; one for all parts of an input that is classified in parts. */
+export class ResourceNames {
+  readonly list: string[] = [];
+  readonly #ids = new Map<string, number>();
+
+  of(name: string): number {
+    let id = this.#ids.get(name);
+    if (id === undefined) {
+      id = this.list.push(name) - 1;
+      this.#ids.set(name, id);
+    }
+    return id;
   }
 }
 

@@ -1,0 +1,74 @@
+import { ATTR_SEGMENT } from '@waitfall/instrumentation/conventions';
+import { AttributeReader } from '../model/attribute-reader.ts';
+import type { SpanTable } from '../model/span-table.ts';
+import type { Activity } from './activity.ts';
+import { CallList } from './call-list.ts';
+import { HoldList } from './hold-list.ts';
+import { OpenList, type ProcessRecords, ProfileList, StatedWorkList } from './process-records.ts';
+import { QueueIndex } from './queue-index.ts';
+import { SliceList } from './slice-list.ts';
+import { Operations } from './statement.ts';
+import { WaitList } from './wait-list.ts';
+
+/** The step behind those of queue-index.ts: holds of single statements. */
+export const AFTER_HOLDS = 4;
+
+/** From this index on, the holds were found in this step. */
+export interface HoldStep {
+  readonly from: number;
+  readonly step: number;
+}
+
+/**
+ * What is gathered from the trees of an input, in one go or part by part: rows and requests are numbered through all
+ * parts.
+ */
+export class Gathering {
+  readonly index = new QueueIndex();
+  readonly operations = new Operations();
+  readonly activity: { -readonly [K in keyof Activity]: Activity[K] };
+  readonly processes: ProcessRecords;
+  /** What spans of holds call what they held. */
+  readonly namedByHolds = new Set<string>();
+  readonly holdSteps: HoldStep[] = [];
+  /** Numbers of the first row and request of the part being gathered. */
+  firstRow = 0;
+  firstRequest = 0;
+  /** Lengths of the lists before it. */
+  since = { waits: 0, holds: 0, calls: 0 };
+  #parts = 0;
+
+  /** @param table any part of the input: all share texts and attribute keys. */
+  constructor(table: SpanTable) {
+    this.activity = {
+      queues: this.index.queues,
+      waits: new WaitList(),
+      holds: new HoldList(),
+      work: new SliceList(),
+      pauses: new SliceList(),
+      calls: new CallList(),
+      operations: this.operations.list,
+      stated: !new AttributeReader(table, ATTR_SEGMENT).isAbsent,
+      brokenHolds: 0,
+    };
+    this.processes = {
+      work: new StatedWorkList(),
+      open: new OpenList(),
+      profiles: new ProfileList(table.strings),
+    };
+  }
+
+  /** What comes now is of the next part of the input. */
+  startPart(firstRow: number, firstRequest: number): void {
+    this.firstRow = firstRow;
+    this.firstRequest = firstRequest;
+    const { waits, holds, calls } = this.activity;
+    this.since = { waits: waits.length, holds: holds.length, calls: calls.length };
+    this.index.startPart(this.#parts++);
+  }
+
+  startStep(step: number): void {
+    const last = this.holdSteps.at(-1);
+    if (last?.step !== step) this.holdSteps.push({ from: this.activity.holds.length, step });
+  }
+}
