@@ -51,6 +51,7 @@ async function buildAnalyzer(outdir) {
       { in: 'analyzer/src/cli/main.ts', out: 'main' },
       { in: 'analyzer/src/index.ts', out: 'index' },
       { in: 'analyzer/src/tui/worker.ts', out: 'tui-worker' },
+      { in: 'analyzer/src/read/range-worker.ts', out: 'read-worker' },
     ],
     outdir,
     bundle: true,

@@ -4,11 +4,21 @@ import { hashNumber } from './content-hash.ts';
 import { grown, grownLength } from './growing.ts';
 import { encodeValue, TYPE } from './span-codes.ts';
 import type { StringPool } from './strings.ts';
+import type { BlockMaps, BlockPacker } from './table-block.ts';
 
 /** A state of {@link AttributeColumns} it can go back to. */
 export interface AttributeMark {
   readonly values: number;
   readonly numbers: number;
+}
+
+/** The attributes of the rows of a block, in the numbers of the table they were read into. */
+export interface AttributeBlock {
+  readonly shape: Uint32Array;
+  readonly offset: Uint32Array;
+  readonly rest: Uint32Array;
+  readonly data: Uint32Array;
+  readonly numbers: Float64Array;
 }
 
 const KEPT = 1;
@@ -126,6 +136,79 @@ export class AttributeColumns {
   rollback({ values, numbers }: AttributeMark): void {
     this.#values = values;
     this.#numbersLength = numbers;
+  }
+
+  /** Forgets the values of all rows. */
+  clear(): void {
+    this.#values = 0;
+    this.#numbersLength = 0;
+  }
+
+  /** @returns shapes so far. */
+  get shapes(): number {
+    return this.#shapes.length;
+  }
+
+  shapesFrom(first: number): AttributeShapes {
+    return this.#shapes.from(first);
+  }
+
+  /** Adds shapes of another table. */
+  addShapes({ offset, key, type }: AttributeShapes, maps: BlockMaps, first: number): void {
+    for (let i = 0; i + 1 < offset.length; i++) {
+      const count = offset[i + 1] - offset[i];
+      const keys = key.slice(offset[i], offset[i + 1]);
+      for (let k = 0; k < count; k++) keys[k] = maps.strings[keys[k]];
+      maps.shapes[first + i] = this.#shapes.of(keys, type.subarray(offset[i], offset[i + 1]), count);
+    }
+  }
+
+  /** Bytes {@link pack} will take. */
+  packedBytes(rows: number): number {
+    return this.#numbersLength * 8 + (this.#offset[rows] + rows * 3 + 1) * 4;
+  }
+
+  pack(rows: number, packer: BlockPacker): AttributeBlock {
+    return {
+      numbers: packer.f64(this.#numbers, this.#numbersLength),
+      shape: packer.u32(this.#shape, rows),
+      offset: packer.u32(this.#offset, rows + 1),
+      rest: packer.u32(this.#rest, rows),
+      data: packer.u32(this.#data, this.#offset[rows]),
+    };
+  }
+
+  /** Adds the attributes of a block behind `row` rows; there is room for its rows. */
+  append(block: AttributeBlock, row: number, maps: BlockMaps): void {
+    const rows = block.shape.length;
+    const first = this.#offset[row];
+    const values = first + block.data.length;
+    if (values > this.#data.length) {
+      this.#data = grown(this.#data, new Uint32Array(Math.max(values, grownLength(this.#data.length))));
+    }
+    const number = this.#numbersLength;
+    this.#numbersLength += block.numbers.length;
+    if (this.#numbersLength > this.#numbers.length) {
+      const length = Math.max(this.#numbersLength, grownLength(this.#numbers.length));
+      this.#numbers = grown(this.#numbers, new Float64Array(length));
+    }
+    this.#numbers.set(block.numbers, number);
+    this.#rest.set(block.rest, row);
+    const types = this.#shapes.build();
+    const data = this.#data;
+    for (let i = 0; i < rows; i++) {
+      const shape = maps.shapes[block.shape[i]];
+      this.#shape[row + i] = shape;
+      this.#offset[row + i + 1] = first + block.offset[i + 1];
+      let entry = types.offset[shape];
+      for (let at = block.offset[i]; at < block.offset[i + 1]; at++, entry++) {
+        const value = block.data[at];
+        const type = types.type[entry];
+        if (type === TYPE.string || type === TYPE.json) data[first + at] = maps.strings[value];
+        else data[first + at] = type === TYPE.number ? number + value : value;
+      }
+    }
+    this.#values = values;
   }
 
   build(rows: number): {

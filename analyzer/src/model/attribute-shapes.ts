@@ -40,6 +40,22 @@ export class AttributeShapesBuilder {
     return this.#add(keys, types, count, hash, slot);
   }
 
+  /** Shapes so far. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** @returns the shapes from a number on, copied; the entries of the first begin at offset[0] = 0. */
+  from(first: number): AttributeShapes {
+    const begin = this.#offset[first];
+    const end = this.#offset[this.#length];
+    return {
+      offset: this.#offset.slice(first, this.#length + 1).map((at) => at - begin),
+      key: this.#key.slice(begin, end),
+      type: this.#type.slice(begin, end),
+    };
+  }
+
   build(): AttributeShapes {
     const entries = this.#offset[this.#length];
     return {

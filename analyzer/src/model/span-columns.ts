@@ -25,7 +25,10 @@ export const U8_COLUMNS = ['kind', 'status', 'flags'] as const;
 export type SpanColumns = Record<U32Column, Uint32Array> & Record<U8Column, Uint8Array>;
 
 /** @returns columns of some length; `make` gives each its array. */
-function columnsBy(u32: (name: U32Column) => Uint32Array, u8: (name: U8Column) => Uint8Array): SpanColumns {
+export function columnsBy(
+  u32: (name: U32Column) => Uint32Array,
+  u8: (name: U8Column) => Uint8Array,
+): SpanColumns {
   return {
     ...(Object.fromEntries(U32_COLUMNS.map((name) => [name, u32(name)])) as Record<U32Column, Uint32Array>),
     ...(Object.fromEntries(U8_COLUMNS.map((name) => [name, u8(name)])) as Record<U8Column, Uint8Array>),

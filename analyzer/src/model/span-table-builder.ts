@@ -3,9 +3,10 @@ import type { Attributes, AttributeValue } from './attributes.ts';
 import { grownLength } from './growing.ts';
 import type { Resource, Scope, SpanEvent, SpanLink, SpanRecord } from './span.ts';
 import { encodeValue, FLAG } from './span-codes.ts';
-import { firstRows, growColumns, newColumns } from './span-columns.ts';
+import { firstRows, growColumns, newColumns, U8_COLUMNS, U32_COLUMNS } from './span-columns.ts';
 import type { SpanTable } from './span-table.ts';
 import { StringPool } from './strings.ts';
+import { type BlockMaps, BlockPacker, type Counts, type TableBlock } from './table-block.ts';
 import { TraceIds } from './trace-ids.ts';
 
 /** A state of a {@link SpanTableBuilder} it can go back to. */
@@ -175,6 +176,81 @@ export class SpanTableBuilder {
     dropFrom(this.#scopeIds, this.#scopes, mark.scopes);
   }
 
+  /** What is numbered so far: a block holds what comes after. */
+  get counts(): Counts {
+    return {
+      strings: this.strings.size,
+      traces: this.#traces.length,
+      shapes: this.attributes.shapes,
+      resources: this.#resources.length,
+      scopes: this.#scopes.length,
+    };
+  }
+
+  /**
+   * Takes all rows out, as a block another table can {@link append}; what they refer to by number stays here.
+   * @param since what the blocks taken before hold already.
+   * @param buffer to be used again; it is replaced where it is too small.
+   */
+  takeBlock(since: Counts, buffer: ArrayBuffer | null): TableBlock {
+    const rows = this.#length;
+    const bytes = this.attributes.packedBytes(rows) + rows * (U32_COLUMNS.length * 4 + U8_COLUMNS.length);
+    const packer = new BlockPacker(bytes, buffer);
+    const attributes = this.attributes.pack(rows, packer);
+    const columns = packer.columns(this.columns, rows);
+    const block = {
+      buffer: packer.buffer,
+      since,
+      strings: this.strings.textsFrom(since.strings),
+      traces: this.#traces.from(since.traces),
+      shapes: this.attributes.shapesFrom(since.shapes),
+      resources: this.#resources.slice(since.resources),
+      scopes: this.#scopes.slice(since.scopes),
+      columns,
+      attributes,
+      links: [...this.#links],
+      events: [...this.#events],
+    };
+    this.#length = 0;
+    this.#links.clear();
+    this.#events.clear();
+    this.attributes.clear();
+    return block;
+  }
+
+  /** Adds the rows of a block. @param maps what the numbers of its table mean here, from the blocks before. */
+  append(block: TableBlock, maps: BlockMaps): void {
+    const { since, columns } = block;
+    maps.makeRoom(block);
+    this.strings.internBlock(block.strings, maps.strings, since.strings);
+    this.#traces.addBlock(block.traces, maps.traces, since.traces);
+    this.attributes.addShapes(block.shapes, maps, since.shapes);
+    block.resources.forEach((resource, i) => {
+      maps.resources[since.resources + i] = this.resource(resource.attributes);
+    });
+    block.scopes.forEach(({ name, version }, i) => {
+      maps.scopes[since.scopes + i] = this.scope(name, version);
+    });
+    const row = this.#length;
+    const rows = columns.trace.length;
+    if (row + rows > this.#capacity) this.#grow(Math.max(row + rows, grownLength(this.#capacity)));
+    for (const name of U32_COLUMNS) {
+      const map = maps.of(name);
+      if (map === null) this.columns[name].set(columns[name], row);
+      else translate(columns[name], map, this.columns[name], row);
+    }
+    for (const name of U8_COLUMNS) this.columns[name].set(columns[name], row);
+    for (let i = 0; i < rows; i++) {
+      if (columns.flags[i] & FLAG.opaqueId) this.columns.spanLo[row + i] = maps.strings[columns.spanLo[i]];
+      if (columns.flags[i] & FLAG.opaqueParent)
+        this.columns.parentLo[row + i] = maps.strings[columns.parentLo[i]];
+    }
+    this.attributes.append(block.attributes, row, maps);
+    for (const [i, links] of block.links) this.#links.set(row + i, links);
+    for (const [i, events] of block.events) this.#events.set(row + i, events);
+    this.#length = row + rows;
+  }
+
   /** @returns the finished table; the builder must not be used afterwards. */
   build(): SpanTable {
     const n = this.#length;
@@ -206,6 +282,10 @@ const NS = 1_000_000_000n;
 function setTime(unixNano: bigint, sec: Uint32Array, ns: Uint32Array, row: number): void {
   sec[row] = Number(unixNano / NS);
   ns[row] = Number(unixNano % NS);
+}
+
+function translate(from: Uint32Array, map: Uint32Array, to: Uint32Array, at: number): void {
+  for (let i = 0; i < from.length; i++) to[at + i] = map[from[i]];
 }
 
 function toResource(attributes: Attributes): Resource {

@@ -9,6 +9,14 @@ const MAX_CHUNKS = 2 ** 32 / CHUNK_BYTES;
 const SHORT = 48;
 const RECENT = 4096;
 
+/** Texts of a pool in the order of their ids, as bytes end to end. */
+export interface TextBlock {
+  readonly length: Uint32Array;
+  /** Of each text (model/content-hash.ts). */
+  readonly hash: Int32Array;
+  readonly bytes: Uint8Array;
+}
+
 interface Chunk {
   readonly bytes: Buffer;
   readonly view: DataView;
@@ -119,6 +127,38 @@ export class StringPool {
 
   get size(): number {
     return this.#size;
+  }
+
+  /** @returns the texts from an id on, copied. */
+  textsFrom(first: number): TextBlock {
+    const count = this.#size - first;
+    const length = new Uint32Array(count);
+    const hash = new Int32Array(count);
+    let total = 0;
+    for (let i = 0; i < count; i++) {
+      hash[i] = this.#meta[(first + i) * 3];
+      length[i] = this.#meta[(first + i) * 3 + 1];
+      total += length[i];
+    }
+    const bytes = new Uint8Array(total);
+    let at = 0;
+    for (let i = 0; i < count; i++) {
+      const start = this.#meta[(first + i) * 3 + 2];
+      const from = start & (CHUNK_BYTES - 1);
+      bytes.set(this.#chunks[start >>> CHUNK_BITS].bytes.subarray(from, from + length[i]), at);
+      at += length[i];
+    }
+    return { length, hash, bytes };
+  }
+
+  /** Interns texts of another pool. @param ids where their ids here go, from `first` on. */
+  internBlock({ length, hash, bytes }: TextBlock, ids: Uint32Array, first: number): void {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    let at = 0;
+    for (let i = 0; i < length.length; i++) {
+      ids[first + i] = this.internHashed(bytes, view, at, at + length[i], hash[i]);
+      at += length[i];
+    }
   }
 
   #encode(text: string): number {

@@ -1,3 +1,9 @@
+/** Trace ids in order of their indexes. */
+export interface TraceIdBlock {
+  readonly words: Uint32Array;
+  readonly opaque: readonly { readonly id: string; readonly index: number }[];
+}
+
 /** Trace ids by index of first appearance: 128-bit ids as four numbers, opaque ones as text. */
 export class TraceIds {
   #words = new Uint32Array(1024 * 4);
@@ -69,6 +75,25 @@ export class TraceIds {
     }
   }
 
+  /** @returns the ids from an index on: four words each, and those that are opaque text (their words are 0). */
+  from(first: number): TraceIdBlock {
+    return {
+      words: this.#words.slice(first * 4, this.#length * 4),
+      opaque: this.#opaque
+        .filter(({ index }) => index >= first)
+        .map(({ id, index }) => ({ id, index: index - first })),
+    };
+  }
+
+  /** Adds ids of another table. @param indexes where their indexes here go, from `first` on. */
+  addBlock({ words, opaque }: TraceIdBlock, indexes: Uint32Array, first: number): void {
+    let text = 0;
+    for (let i = 0; i * 4 < words.length; i++) {
+      if (opaque[text]?.index === i) indexes[first + i] = this.ofText(opaque[text++].id);
+      else indexes[first + i] = this.of(words[i * 4], words[i * 4 + 1], words[i * 4 + 2], words[i * 4 + 3]);
+    }
+  }
+
   /** @returns all ids as canonical text, by index. */
   texts(): string[] {
     const texts = new Array<string>(this.#length);
@@ -91,7 +116,11 @@ export class TraceIds {
       bigger.set(this.#words);
       this.#words = bigger;
     }
-    this.#words.set([a, b, c, d], index * 4);
+    const at = index * 4;
+    this.#words[at] = a;
+    this.#words[at + 1] = b;
+    this.#words[at + 2] = c;
+    this.#words[at + 3] = d;
     return index;
   }
 

@@ -5,17 +5,25 @@ export type Bytes = AsyncIterable<Buffer>;
 const BLOCK_BYTES = 1 << 20;
 
 /**
- * @returns the bytes of a file, block by block; into the same two blocks again and again while `blocks.reuse` is set.
+ * @returns the bytes from..to of a file, block by block; into the same two blocks again and again while `blocks.reuse` is set.
  * The next block is read while the one before it is looked at.
  */
-export async function* fileBytes(path: string, blocks: { reuse: boolean }): AsyncGenerator<Buffer> {
+export async function* fileBytes(
+  path: string,
+  blocks: { reuse: boolean },
+  from: number | null = null,
+  to = Number.POSITIVE_INFINITY,
+): AsyncGenerator<Buffer> {
   const file = await open(path);
   const pair: (Buffer | null)[] = [null, null];
   const read = (turn: number) => {
     const used = blocks.reuse ? pair[turn % 2] : null;
     const block = used ?? Buffer.allocUnsafeSlow(BLOCK_BYTES);
     pair[turn % 2] = block;
-    const next = file.read(block, 0, BLOCK_BYTES).then(({ bytesRead }) => block.subarray(0, bytesRead));
+    // A pipe has no positions.
+    const position = from === null ? null : from + turn * BLOCK_BYTES;
+    const length = position === null ? BLOCK_BYTES : Math.max(0, Math.min(BLOCK_BYTES, to - position));
+    const next = file.read(block, 0, length, position).then(({ bytesRead }) => block.subarray(0, bytesRead));
     // Who waits for it hears of a fault; nobody does who gave up before.
     next.catch(() => {});
     return next;

@@ -1,6 +1,7 @@
 import type { AttributeValue } from '../model/attributes.ts';
 import type { Input, InputFile, Metric, Rejected } from '../model/input.ts';
 import { SpanTableBuilder } from '../model/span-table.ts';
+import type { Counts as BlockCounts, BlockMaps, TableBlock } from '../model/table-block.ts';
 import { canonicalId, SPAN_DIGITS, TRACE_DIGITS } from './ids.ts';
 import { ProtoAttributes } from './otlp-proto-attributes.ts';
 import { ProtoSpanScanner } from './otlp-proto-span-scan.ts';
@@ -8,6 +9,15 @@ import { quote } from './quote.ts';
 
 /** Where in a file a record stands; as precise as its format allows. */
 export type Position = Omit<Rejected, 'file' | 'reason'>;
+
+/** What was collected in one place and is to be added in another. */
+export interface CollectedPart {
+  readonly block: TableBlock;
+  readonly metrics: readonly Metric[];
+  readonly rejected: readonly Rejected[];
+  readonly invalidIds: number;
+  readonly skipped: { readonly logs: number; readonly profiles: number };
+}
 
 /** Entries kept of what was rejected; beyond it only the count goes on. */
 const MAX_REJECTED = 10_000;
@@ -50,6 +60,8 @@ export class Collector {
   #before = { spans: 0, metrics: 0, logs: 0, profiles: 0, loadPlans: 0 };
   #firstReason: string | null = null;
   readonly #awaiting = new Map<string, Map<string, number[]>>();
+  /** What the parts taken so far hold. */
+  #taken: BlockCounts;
   /** Index of the entry that says the stream of the file open now is cut, or -1. */
   #cut = -1;
 
@@ -57,6 +69,7 @@ export class Collector {
   constructor(fast = true, keep: ReadonlySet<string> | null = null) {
     this.fast = fast;
     this.builder = new SpanTableBuilder(keep);
+    this.#taken = this.builder.counts;
     this.protoAttributes = new ProtoAttributes(this.builder);
     this.protoSpans = new ProtoSpanScanner(this.builder);
   }
@@ -222,6 +235,38 @@ export class Collector {
 
   loadPlan(content: AttributeValue): void {
     this.#loadPlans.push({ path: this.#path, content });
+  }
+
+  get rejectedTotal(): number {
+    return this.#rejectedTotal;
+  }
+
+  /** Takes out all that was collected since the last time. @param buffer as for the builder. */
+  takePart(buffer: ArrayBuffer | null): CollectedPart {
+    const part = {
+      block: this.builder.takeBlock(this.#taken, buffer),
+      metrics: this.metrics.splice(0),
+      rejected: this.#rejected.splice(0),
+      invalidIds: this.#invalidIds,
+      skipped: { ...this.#skipped },
+    };
+    this.#taken = this.builder.counts;
+    this.#rejectedTotal = 0;
+    this.#rejectedByFile.clear();
+    this.#invalidIds = 0;
+    this.#skipped.logs = 0;
+    this.#skipped.profiles = 0;
+    return part;
+  }
+
+  /** Adds what was collected elsewhere from the file open now. @param at where a position in the part stands in the file. */
+  addPart(part: CollectedPart, maps: BlockMaps, at: (position: Position) => Position): void {
+    this.builder.append(part.block, maps);
+    this.metrics.push(...part.metrics);
+    for (const { file: _, reason, ...position } of part.rejected) this.reject(at(position), reason);
+    this.#invalidIds += part.invalidIds;
+    this.#skipped.logs += part.skipped.logs;
+    this.#skipped.profiles += part.skipped.profiles;
   }
 
   finish(): Input {

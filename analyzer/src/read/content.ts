@@ -3,6 +3,7 @@ import type { Bytes } from './bytes.ts';
 import type { Collector, Position } from './collector.ts';
 import { readJsonValue, unknownReason } from './json-shapes.ts';
 import { JsonValues, SALVAGED, type TornLine } from './json-values.ts';
+import { type LargeFile, readRanges } from './large-file.ts';
 import { OtlpLineScanner } from './otlp-line-scan.ts';
 import { parseJson } from './parse-json.ts';
 import {
@@ -26,7 +27,12 @@ export interface ContentResult {
 
 interface ContentFormat {
   readonly matches: (head: Buffer) => boolean;
-  readonly read: (source: Bytes, collector: Collector, torn: TornLine | null) => Promise<ContentResult>;
+  readonly read: (
+    source: Bytes,
+    collector: Collector,
+    torn: TornLine | null,
+    large: LargeFile | null,
+  ) => Promise<ContentResult>;
 }
 
 /** First match wins, told by the first bytes; {@link readJsonValue} then tells the JSON formats apart. */
@@ -40,15 +46,19 @@ const CONTENTS: readonly ContentFormat[] = [
   { matches: isText, read: readJson },
 ];
 
-/** Reads the content of one file. @returns null when nothing here reads it. */
+/**
+ * Reads the content of one file. @returns null when nothing here reads it.
+ * @param large the same file, where several threads may read it; the source is not used then.
+ */
 export async function readContent(
   head: Buffer,
   source: Bytes,
   collector: Collector,
   torn: TornLine | null,
+  large: LargeFile | null = null,
 ): Promise<ContentResult | null> {
   const format = CONTENTS.find((candidate) => candidate.matches(head));
-  return format === undefined ? null : format.read(source, collector, torn);
+  return format === undefined ? null : format.read(source, collector, torn, large);
 }
 
 /** True for JSON, white space and byte order marks before it. */
@@ -72,7 +82,12 @@ function framedPayload(head: Buffer): 'zstd' | 'json' | null {
   return head[4] === 0x7b && (head[5] === 0x22 || head[5] === 0x7d) ? 'json' : null;
 }
 
-async function readJson(source: Bytes, collector: Collector, torn: TornLine | null): Promise<ContentResult> {
+async function readJson(
+  source: Bytes,
+  collector: Collector,
+  torn: TornLine | null,
+  large: LargeFile | null,
+): Promise<ContentResult> {
   const names = new Set<string>();
   const scanner = new OtlpLineScanner(collector.builder);
   const values = new JsonValues(
@@ -96,7 +111,8 @@ async function readJson(source: Bytes, collector: Collector, torn: TornLine | nu
     },
     torn,
   );
-  for await (const chunk of source) values.push(chunk);
+  if (large === null) for await (const chunk of source) values.push(chunk);
+  else await readRanges(large, values, collector, () => names.add('OTLP JSON'));
   const rest = values.end();
   const left = values.takeTorn();
   if (left !== null) rejectTorn(left, collector);

@@ -1,11 +1,14 @@
 import { statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import type { Input } from '../model/input.ts';
 import { type Bytes, counted, fileBytes, peek, streamBytes } from './bytes.ts';
 import { Collector } from './collector.ts';
 import { bounded, compressionOf, type OnFault, unsupportedCompression } from './compression.ts';
 import { readContent, rejectTorn } from './content.ts';
 import type { TornLine } from './json-values.ts';
+import type { LargeFile } from './large-file.ts';
 import { expandPaths, type InputPath } from './paths.ts';
+import { RangePool } from './range-pool.ts';
 
 export interface ReadOptions {
   /** What `-` reads; the process's standard input by default. */
@@ -21,6 +24,13 @@ export interface ReadOptions {
   readonly keep?: ReadonlySet<string>;
   /** `slow` reads OTLP lines by JSON.parse alone: the same table, several times slower. To compare with. */
   readonly parser?: 'fast' | 'slow';
+  /**
+   * Threads that read plain files where all together are large; by default as many as there are processors, 4 at most.
+   * The table is the same for any number of them.
+   */
+  readonly threads?: number;
+  /** Bytes of input from which threads are worth their start (300 MB by default). */
+  readonly threadsFromBytes?: number;
 }
 
 export interface ReadProgress {
@@ -45,33 +55,52 @@ const MAX_LAYERS = 3;
 export async function readInputs(paths: readonly string[], options: ReadOptions = {}): Promise<Input> {
   const collector = new Collector(options.parser !== 'slow', options.keep ?? null);
   const items = expandPaths(paths);
-  const progress = progressOf(items, collector, options);
+  const bytes = bytesOf(items);
+  const progress = progressOf(bytes, collector, options);
+  const pool = poolFor(bytes ?? 0, options);
   let torn: TornLine | null = null;
-  for (const item of items) {
-    collector.openFile(item.path);
-    if (item.fault !== null) {
-      collector.reject({}, item.fault);
-      collector.closeFile('unreadable', 0, item.fault);
-      continue;
+  try {
+    for (const item of items) {
+      collector.openFile(item.path);
+      if (item.fault !== null) {
+        collector.reject({}, item.fault);
+        collector.closeFile('unreadable', 0, item.fault);
+        continue;
+      }
+      torn = await readFile(item.path, collector, options, progress, torn, pool);
     }
-    torn = await readFile(item.path, collector, options, progress, torn);
+  } finally {
+    await pool?.close();
   }
   if (torn !== null) rejectTorn(torn, collector);
   return collector.finish();
 }
 
+/** @returns bytes of all files; null when standard input is among them. */
+function bytesOf(items: readonly InputPath[]): number | null {
+  const files = items.filter((item) => item.fault === null);
+  if (files.some((item) => item.path === '-')) return null;
+  return files.reduce((sum, item) => sum + (statSync(item.path, { throwIfNoEntry: false })?.size ?? 0), 0);
+}
+
+const THREADS_FROM_BYTES = 300e6;
+/** More read no faster: one thread merges what they have read. */
+const MAX_THREADS = 4;
+
+function poolFor(bytes: number, options: ReadOptions): RangePool | null {
+  const threads = options.threads ?? Math.min(availableParallelism(), MAX_THREADS);
+  if (threads < 2 || bytes < (options.threadsFromBytes ?? THREADS_FROM_BYTES)) return null;
+  return new RangePool(threads, { fast: options.parser !== 'slow', keep: options.keep ?? null });
+}
+
 /** @returns what to call with the bytes of each block read. */
 function progressOf(
-  items: readonly InputPath[],
+  totalBytes: number | null,
   collector: Collector,
   { onProgress }: ReadOptions,
 ): (bytes: number) => void {
   if (onProgress === undefined) return () => {};
   let bytes = 0;
-  const files = items.filter((item) => item.fault === null);
-  const totalBytes = files.some((item) => item.path === '-')
-    ? null
-    : files.reduce((sum, item) => sum + (statSync(item.path, { throwIfNoEntry: false })?.size ?? 0), 0);
   return (block) => {
     bytes += block;
     onProgress({ bytes, totalBytes, spans: collector.builder.length });
@@ -84,6 +113,7 @@ async function readFile(
   options: ReadOptions,
   progress: (bytes: number) => void,
   torn: TornLine | null,
+  pool: RangePool | null,
 ): Promise<TornLine | null> {
   const input = { bytes: 0 };
   const onFault: OnFault = (reason, offset, isCut) => {
@@ -111,7 +141,8 @@ async function readFile(
     // Every reader of plain content copies what it is handed.
     blocks.reuse = layers.length === 0;
     if (layers.length === 0 && path !== '-') reserve(path, collector);
-    const result = await readContent(head, source, collector, torn);
+    const large = pool === null || layers.length > 0 ? null : largeFile(path, pool, options, input, progress);
+    const result = await readContent(head, source, collector, torn, large);
     const content = result?.format ?? unreadable(head, collector);
     const format = [content, ...layers.reverse()].join(', ');
     collector.closeFile(format, input.bytes, whyNoSpans(head, collector, result?.torn ?? null));
@@ -126,6 +157,25 @@ async function readFile(
     // Readers that gave up in the middle leave the source suspended, with its file open.
     await raw.return(undefined);
   }
+}
+
+/** Threads have little to gain from smaller files. */
+const LARGE_BYTES = 4 << 20;
+
+/** @returns the file as one to be read by several threads; null where it is none. What was read of it is read again. */
+function largeFile(
+  path: string,
+  pool: RangePool,
+  { threadsFromBytes = LARGE_BYTES }: ReadOptions,
+  input: { bytes: number },
+  onBlock: (bytes: number) => void,
+): LargeFile | null {
+  const stats = path === '-' ? undefined : statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined || !stats.isFile() || stats.size < Math.min(threadsFromBytes, LARGE_BYTES))
+    return null;
+  onBlock(-input.bytes);
+  input.bytes = 0;
+  return { path, size: stats.size, pool, input, onBlock };
 }
 
 /** Bytes of JSON or protobuf of a usual span, and of one of its attributes. */

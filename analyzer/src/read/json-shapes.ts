@@ -52,7 +52,8 @@ function hasAny(value: JsonObject, keys: Keys): boolean {
   return keys.some(([camel, snake]) => field(value, camel, snake) !== undefined);
 }
 
-function isOtlp(value: JsonObject): boolean {
+/** True for an export request of any signal. */
+export function isOtlp(value: JsonObject): boolean {
   return [SPANS, METRICS, LOGS, PROFILES].some((keys) => hasAny(value, keys));
 }
 

@@ -70,6 +70,12 @@ export class ValueReader {
     return 'known';
   }
 
+  /** Counts values somebody else has read. */
+  skip(values: number): void {
+    if (values > 0) this.closeDebris();
+    this.values += values;
+  }
+
   broken(reason: string, at: Position = this.at): void {
     this.#handler.broken(at, reason);
   }

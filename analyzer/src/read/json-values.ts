@@ -8,7 +8,7 @@ import { quote } from './quote.ts';
 export type { TornLine } from './json-value-reader.ts';
 
 /** A value larger than this is read in parts, cut between the elements of its lists. */
-const SPLIT_BYTES = 4 << 20;
+export const SPLIT_BYTES = 4 << 20;
 /** A value that has no list to cut it at is given up at this size: it would not fit a JavaScript string for long. */
 const MAX_VALUE_BYTES = 128 << 20;
 
@@ -56,6 +56,22 @@ export class JsonValues {
   /** Values handed over so far. */
   get values(): number {
     return this.#reader.values;
+  }
+
+  /** 1-based number of the line that comes next. */
+  get line(): number {
+    return this.#input.line;
+  }
+
+  /** True when all bytes so far are read: the next one begins a value. */
+  get isBetween(): boolean {
+    return this.#mode === 'between' && this.#input.length === 0;
+  }
+
+  /** Steps over lines somebody else has read, with so many values in them. */
+  skipLines(lines: number, values: number): void {
+    this.#input.line += lines;
+    this.#reader.skip(values);
   }
 
   /** True when every value so far stood on one line. */

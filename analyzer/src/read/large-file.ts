@@ -1,0 +1,65 @@
+import { type Bytes, counted, fileBytes } from './bytes.ts';
+import type { Collector } from './collector.ts';
+import type { JsonValues } from './json-values.ts';
+import { FileRanges, type RangePool } from './range-pool.ts';
+
+/** A plain file that is worth reading with several threads. */
+export interface LargeFile {
+  readonly path: string;
+  readonly size: number;
+  readonly pool: RangePool;
+  /** Counts the bytes read, and tells how far it is. */
+  readonly input: { bytes: number };
+  readonly onBlock: (bytes: number) => void;
+}
+
+/**
+ * Reads a file of JSON lines: threads read ranges of it ahead, and what they have read is merged in order, as if the
+ * lines had been pushed into `values` one after the other. Lines they leave, and all that follows where a value does not
+ * end with its range, are pushed.
+ *
+ * @param onLines called when a thread has read lines of OTLP.
+ */
+export async function readRanges(
+  file: LargeFile,
+  values: JsonValues,
+  collector: Collector,
+  onLines: () => void,
+): Promise<void> {
+  const ranges = new FileRanges(file.pool, file.path, file.size);
+  let position = 0;
+  const push = async (to: number): Promise<void> => {
+    for await (const chunk of bytesOf(file, position, to)) values.push(chunk);
+    position = to;
+  };
+  for (;;) {
+    const read = await ranges.next();
+    if (read === undefined) break;
+    const first = read?.result.first ?? -1;
+    // Nothing begins in it: its bytes go with those before.
+    if (read !== null && first < 0) {
+      read.done();
+      continue;
+    }
+    if (first > position) await push(first);
+    if (read === null || !values.isBetween) {
+      await ranges.drop();
+      break;
+    }
+    const { lines, values: count, part, end } = read.result;
+    const { line } = values;
+    values.skipLines(lines, count);
+    collector.addPart(part, read.maps, (at) => ({ ...at, line: line + (at.line ?? 0) }));
+    read.done();
+    if (count > 0) onLines();
+    file.input.bytes += end - position;
+    file.onBlock(end - position);
+    position = end;
+  }
+  // The file may have grown meanwhile.
+  await push(Number.POSITIVE_INFINITY);
+}
+
+function bytesOf({ path, input, onBlock }: LargeFile, from: number, to: number): Bytes {
+  return counted(fileBytes(path, { reuse: true }, from, to), input, onBlock);
+}

@@ -1,0 +1,151 @@
+import { Worker } from 'node:worker_threads';
+import { BlockMaps } from '../model/table-block.ts';
+import type { Range, RangeResult } from './range-reader.ts';
+import type { WorkerAnswer, WorkerStart, WorkerTask } from './range-worker.ts';
+
+/** Smaller ranges cost more messages, larger ones more memory. */
+const MAX_RANGE_BYTES = 8 << 20;
+/** Ranges of a file for each thread, at least: the last one should not be waited for alone. */
+const RANGES_PER_THREAD = 4;
+/** Tasks of a thread at a time: the next one waits where it is done with one. */
+const QUEUED = 2;
+/** Ranges under way or read and not merged yet, for each thread. */
+const AHEAD = 3;
+
+/** One thread. */
+interface Member {
+  readonly worker: Worker;
+  /** What the numbers of its blocks mean in the merged table. */
+  readonly maps: BlockMaps;
+  /** Tasks given and not answered. */
+  tasks: number;
+  restart: boolean;
+  /** Buffers to be used again. */
+  readonly buffers: ArrayBuffer[];
+}
+
+/** What a thread has read of a range, with the maps to merge it by; null where it could not. */
+export interface RangeRead {
+  readonly result: RangeResult;
+  readonly maps: BlockMaps;
+  /** To be called when the columns are copied. */
+  readonly done: () => void;
+}
+
+/** Threads that read ranges of large files ahead of the one that merges them. */
+export class RangePool {
+  readonly threads: number;
+  readonly #members: Member[] = [];
+  readonly #waiting = new Map<number, { member: Member; resolve: (read: RangeRead | null) => void }>();
+  #asked = 0;
+
+  constructor(threads: number, start: WorkerStart) {
+    this.threads = threads;
+    for (let i = 0; i < threads; i++) this.#members.push(this.#start(start));
+  }
+
+  /** Asks the thread with the least to do. @returns null when all have enough. */
+  ask(range: Range): Promise<RangeRead | null> | null {
+    const [member] = this.#members.toSorted((a, b) => a.tasks - b.tasks);
+    if (member === undefined) return Promise.resolve(null);
+    if (member.tasks === QUEUED) return null;
+    const id = this.#asked++;
+    const buffer = member.buffers.pop() ?? null;
+    const task: WorkerTask = { id, range, restart: member.restart, buffer };
+    member.worker.postMessage(task, buffer === null ? [] : [buffer]);
+    member.restart = false;
+    member.tasks++;
+    return new Promise((resolve) => {
+      this.#waiting.set(id, { member, resolve });
+    });
+  }
+
+  /** Results not merged are lost, and the meaning of numbers with them: every thread begins anew. */
+  restart(): void {
+    for (const member of this.#members) member.restart = true;
+  }
+
+  async close(): Promise<void> {
+    const workers = this.#members.splice(0).map(({ worker }) => worker);
+    await Promise.all(workers.map((worker) => worker.terminate()));
+  }
+
+  #start(workerData: WorkerStart): Member {
+    // From the sources the worker is its own file; in the bundle it is one beside this one.
+    const file = import.meta.url.endsWith('.ts') ? './range-worker.ts' : './read-worker.js';
+    const worker = new Worker(new URL(file, import.meta.url), { workerData });
+    const member: Member = { worker, maps: new BlockMaps(), tasks: 0, restart: false, buffers: [] };
+    worker.on('message', (answer: WorkerAnswer) => {
+      member.tasks--;
+      const result = 'result' in answer ? answer.result : null;
+      this.#answer(
+        answer.id,
+        result && { result, maps: member.maps, done: () => this.#reuse(member, result) },
+      );
+    });
+    // A thread that dies takes its ranges with it: they are read by the one that merges.
+    worker.on('error', () => this.#lose(member));
+    worker.on('exit', () => this.#lose(member));
+    return member;
+  }
+
+  #reuse(member: Member, { part }: RangeResult): void {
+    if (member.buffers.length < AHEAD) member.buffers.push(part.block.buffer);
+  }
+
+  #answer(id: number, read: RangeRead | null): void {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    waiting?.resolve(read);
+  }
+
+  #lose(member: Member): void {
+    const at = this.#members.indexOf(member);
+    if (at >= 0) this.#members.splice(at, 1);
+    for (const [id, waiting] of this.#waiting) if (waiting.member === member) this.#answer(id, null);
+  }
+}
+
+/** The ranges of one file, read ahead and handed over in order. */
+export class FileRanges {
+  readonly #pool: RangePool;
+  readonly #path: string;
+  readonly #size: number;
+  readonly #rangeBytes: number;
+  readonly #ahead: Promise<RangeRead | null>[] = [];
+  // The first line is left to the one that merges: it may begin with a byte order mark, or end a line of another file.
+  #position = 1;
+
+  constructor(pool: RangePool, path: string, size: number) {
+    this.#pool = pool;
+    this.#path = path;
+    this.#size = size;
+    const share = Math.ceil(size / (pool.threads * RANGES_PER_THREAD));
+    this.#rangeBytes = Math.min(MAX_RANGE_BYTES, share);
+    this.#fill();
+  }
+
+  /** @returns what was read of the next range: null where it could not be; undefined behind the last one. */
+  async next(): Promise<RangeRead | null | undefined> {
+    this.#fill();
+    const [next] = this.#ahead.splice(0, 1);
+    return next;
+  }
+
+  /** Gives up all ranges not merged. */
+  async drop(): Promise<void> {
+    this.#position = this.#size;
+    this.#pool.restart();
+    await Promise.all(this.#ahead.splice(0));
+  }
+
+  #fill(): void {
+    while (this.#position < this.#size && this.#ahead.length < this.#pool.threads * AHEAD) {
+      const to = Math.min(this.#size, this.#position + this.#rangeBytes);
+      const asked = this.#pool.ask({ path: this.#path, from: this.#position, to });
+      if (asked === null) return;
+      this.#ahead.push(asked);
+      this.#position = to;
+    }
+  }
+}
