@@ -40,6 +40,8 @@ export const errors = {
   unwritable: (path: string, why: string) => new CliError('UNWRITABLE', `${path}: cannot be written: ${why}`),
   badOption: (option: string, value: string, expected: string) =>
     new CliError('BAD_OPTION', `${option} '${value}' is not understood; ${expected}`),
+  /** @param why names the part that is not understood, and what to write. */
+  badSyntax: (option: string, why: string) => new CliError('BAD_OPTION', `${option}: ${why}`),
   nothingSelected: (first: string, last: string) =>
     new CliError(
       'NOTHING_SELECTED',

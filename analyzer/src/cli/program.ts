@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { type Argument, Command, CommanderError } from 'commander';
 import { VERSION } from '../report/version.ts';
 import { defineCheck } from './define/check.ts';
 import { defineCompare } from './define/compare.ts';
@@ -23,6 +23,11 @@ const DEFINITIONS: readonly Define[] = [
   defineCompletion,
 ];
 
+function term(argument: Argument): string {
+  const text = `${argument.name()}${argument.variadic ? '...' : ''}`;
+  return argument.required ? `<${text}>` : `[${text}]`;
+}
+
 /**
  * The command line. Only what a command needs is loaded, and only once it runs: `--help` and `--version` load neither
  * the analysis nor the terminal UI.
@@ -34,11 +39,16 @@ export function buildProgram(outcome: Outcome): Command {
         'Opens the terminal UI on a terminal and prints the text report elsewhere.',
     )
     .version(VERSION, '--version', 'print the version')
-    .helpOption('--help', 'print this help')
+    .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
     .argument('[inputs...]', INPUTS)
     .enablePositionalOptions()
-    .configureHelp({ helpWidth: 80 })
+    .configureHelp({
+      helpWidth: 80,
+      minWidthToWrap: 30,
+      // Every command has options: saying so for each takes the room of what it does.
+      subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(term)].join(' '),
+    })
     .exitOverride()
     .showHelpAfterError('(waitfall --help lists commands and options)')
     .configureOutput({ outputError: (text, write) => write(`waitfall: ${text.replace(/^error: /, '')}`) })
@@ -58,7 +68,10 @@ ${EXIT_CODES}`,
     const { viewCommand } = await import('./commands/view.ts');
     outcome.exitCode = await viewCommand(inputs, flags);
   });
-  for (const define of DEFINITIONS) define(program, outcome);
+  for (const define of DEFINITIONS) {
+    const command = define(program, outcome);
+    command.showHelpAfterError(`(waitfall ${command.name()} --help: how it is used, with examples)`);
+  }
   return program;
 }
 

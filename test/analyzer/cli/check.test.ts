@@ -85,7 +85,7 @@ test('a budget that is not understood is refused with what could be meant', asyn
   for (const [text, message] of cases) assert.throws(() => parseBudgets(text), message);
   const { code, stderr } = await waitfall(['check', file, '--budget', 'p98<1ms']);
   assert.equal(code, 2);
-  assert.match(stderr, /^waitfall: --budget 'p98<1ms' is not understood/);
+  assert.match(stderr, /^waitfall: --budget: 'p98<1ms' is not understood/);
   assert.equal((await waitfall(['check', file])).code, 2);
 });
 

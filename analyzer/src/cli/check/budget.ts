@@ -51,7 +51,7 @@ export function parseBudgets(text: string): Budget[] {
 }
 
 function parseBudget(text: string): Budget {
-  const bad = (why: string) => new Error(`'${text}': ${why}`);
+  const bad = (why: string) => new Error(`'${text}' is not understood; ${why}`);
   const match = PART.exec(text);
   if (match === null) throw bad(BUDGET_HELP);
   const [, about, name, sign, value] = match;

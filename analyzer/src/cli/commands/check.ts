@@ -16,7 +16,7 @@ export async function checkCommand(inputs: readonly string[], flags: CheckFlags)
     try {
       return parseBudgets(text);
     } catch (error) {
-      throw errors.badOption('--budget', text, (error as Error).message);
+      throw errors.badSyntax('--budget', (error as Error).message);
     }
   });
   const analysis = await load(inputs, flags);

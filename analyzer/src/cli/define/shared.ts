@@ -21,7 +21,7 @@ export function addCommand(program: Command, name: string, description: string):
   return program
     .command(name)
     .description(description)
-    .helpOption('--help', 'print this help')
+    .helpOption('-h, --help', 'print this help')
     .exitOverride();
 }
 

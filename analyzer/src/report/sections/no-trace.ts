@@ -15,9 +15,19 @@ export function noTraceSections(report: Report): Section[] {
       { type: 'line', text: 'No usable trace in the input' },
       paragraph(summary(report)),
       list(lines),
+      paragraph(whatToDo(report)),
     ]),
     ...repairSections(report),
   ];
+}
+
+function whatToDo({ input: { files, metrics, skipped } }: Report): string {
+  if (metrics.metrics + skipped.logs + skipped.profiles > 0)
+    return 'An answer needs spans: export traces too.';
+  if (files.every(({ bytes }) => bytes === 0)) {
+    return 'There is nothing in it yet: spans are written every few seconds, and when the service ends.';
+  }
+  return 'Traces are read as OTLP (JSON or protobuf), Jaeger, Zipkin and Tempo export them, plain, gzip or zstd.';
 }
 
 function summary({ input }: Report): string {

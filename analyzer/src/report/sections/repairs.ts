@@ -10,12 +10,13 @@ const MOST_REJECTED = 20;
 /** What had to be repaired, what was left out, and why; nothing is dropped without a line here. */
 export function repairSections({ input }: Report): Section[] {
   return [
-    ...section('Repaired and left out', [list(repairs(input))]),
+    ...section('Repaired and left out', [list([...repairs(input), ...leftOut(input)])]),
     ...section(`Rejected (${count(input.rejected.length)})`, [list(rejectedLines(input.rejected))]),
   ];
 }
 
-function repairs(input: InputSection): string[] {
+/** @returns one sentence for each kind of repair that happened. */
+export function repairs(input: InputSection): string[] {
   const out: string[] = [];
   const say = (n: number, text: string) => {
     if (n > 0) out.push(text);
@@ -58,6 +59,14 @@ function repairs(input: InputSection): string[] {
     );
   }
   say(input.invalidIds, `${plural(input.invalidIds, 'span record')} without a usable id`);
+  return out;
+}
+
+function leftOut(input: InputSection): string[] {
+  const out: string[] = [];
+  const say = (n: number, text: string) => {
+    if (n > 0) out.push(text);
+  };
   say(input.skipped.logs, `${plural(input.skipped.logs, 'log record')} skipped`);
   say(input.skipped.profiles, `${plural(input.skipped.profiles, 'profile')} skipped`);
   say(

@@ -1,5 +1,5 @@
 import type { InputSection } from '../../report/types.ts';
-import { count, duration, percent } from '../../report/units.ts';
+import { count, percent } from '../../report/units.ts';
 import type { Session } from '../session.ts';
 
 /** @returns `1 span`, `61,204 spans`. */
@@ -21,32 +21,6 @@ export function readText({ spanRecords, spans, traces, requests, metrics, skippe
   ].join(' · ');
 }
 
-/** @returns one sentence for each kind of repair that happened. */
-export function repairs(input: InputSection): string[] {
-  const out: string[] = [];
-  const say = (n: number, text: string): void => {
-    if (n > 0) out.push(`${count(n)} ${text}`);
-  };
-  say(input.duplicates, 'identical copies of spans dropped');
-  say(input.conflicts, 'conflicting copies: the one that ended later is kept');
-  say(input.quarantined, 'spans with broken times set aside; they own no time');
-  say(input.quarantinedSubtree, 'spans below them set aside with them');
-  say(input.invalidIds, 'span records refused for an empty or zero id');
-  say(input.orphanRoots, 'trees whose parent is not in the input (orphans)');
-  say(input.cycles, 'cycles of parents cut');
-  say(input.clamped, 'spans that outlived their parent by less than the tolerance, cut to its end');
-  say(input.adopted, 'spans that outlived their parent, moved to the ancestor that covers them');
-  say(
-    input.detached,
-    `detached spans: they ended after everything that could have waited for them (${duration(input.detachedNs)})`,
-  );
-  say(
-    input.abandoned,
-    `spans that went on after their caller had given up (${duration(input.abandonedNs)} abandoned)`,
-  );
-  return out;
-}
-
 /** Below this coverage the reader is told what to switch on. */
 const LOW_COVERAGE = 0.8;
 
@@ -56,7 +30,9 @@ export function coverageAdvice(session: Session): string[] {
   if (requests.coverage === null || requests.coverage >= LOW_COVERAGE) return [];
   const has = (kind: string): boolean =>
     resources.some(
-      (row) => row.kind === kind && row.windows.some(({ utilization }) => (utilization ?? 0) > 0),
+      (row) =>
+        row.kind === kind &&
+        row.windows.some(({ utilization, meanWaitNs }) => (utilization ?? 0) > 0 || (meanWaitNs ?? 0) > 0),
     );
   const out: string[] = [];
   if (!has('eventloop'))

@@ -1,8 +1,9 @@
-import { bytes, count, duration, percent } from '../../report/units.ts';
+import { repairs } from '../../report/sections/repairs.ts';
+import { bytes, count, percent } from '../../report/units.ts';
 import type { Context, Screenful } from '../context.ts';
 import { wrap } from '../draw/text.ts';
 import { BOLD, DIM, type Line } from '../line.ts';
-import { counted, coverageAdvice, readText, reconcile, repairs } from '../model/input.ts';
+import { counted, coverageAdvice, readText, reconcile } from '../model/input.ts';
 import { clean } from '../width.ts';
 import { scrolled } from './scroll.ts';
 
@@ -28,10 +29,6 @@ export function inputScreen(context: Context): Screenful {
   const fixed = repairs(input);
   if (fixed.length === 0) say('nothing had to be repaired', true);
   for (const text of fixed) say(clean(text));
-  for (const pair of input.skew)
-    say(
-      `clock of ${clean(pair.to)} moved by ${duration(pair.medianOffsetNs)} (median) to fit ${clean(pair.from)}, ${count(pair.count)} times`,
-    );
   head('Rejected');
   if (input.rejected.length === 0) say('nothing was rejected', true);
   for (const item of input.rejected.slice(0, 200)) {
