@@ -3,7 +3,7 @@ import type { Analysis, AnalyzeOptions } from '../infer/analysis.ts';
 import { parseChange } from '../infer/what-if.ts';
 import { startUnixNano } from '../model/span-table.ts';
 import { errors } from './errors.ts';
-import { analyzeOptions, type CommonFlags, rulesOf } from './options.ts';
+import { analyzeOptions, type CommonFlags, rulesOf, threadsOf } from './options.ts';
 import { Progress } from './output.ts';
 import { planOf } from './plan.ts';
 import { ReadingLine } from './read-progress.ts';
@@ -31,6 +31,7 @@ export async function load(
   flags: CommonFlags,
   attributes: 'needed' | 'all' = 'needed',
 ): Promise<Analysis> {
+  const threads = threadsOf(flags);
   const options = { ...analyzeOptions(flags), ...(await rulesOf(flags)), ...(await planOf(flags)) };
   const paths = inputs.length > 0 ? inputs : pipedInput();
   checkPaths(paths);
@@ -44,6 +45,7 @@ export async function load(
   const analysisOf = async (keep: ReadonlySet<string> | null): Promise<Analysis> => {
     const line = new ReadingLine((text) => progress.say(text));
     const input = await readInputs(paths, {
+      ...threads,
       ...(keep === null ? {} : { keep }),
       onProgress: (read) => line.update(read),
     });

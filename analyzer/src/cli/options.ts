@@ -21,6 +21,7 @@ export interface CommonFlags {
   readonly tolerance?: string;
   readonly keepClocks?: boolean;
   readonly strict?: boolean;
+  readonly threads?: string;
   readonly color: boolean;
   readonly ascii?: boolean;
   readonly output?: string;
@@ -50,6 +51,12 @@ export function addCommonOptions(command: Command): Command {
     .addOption(new Option('--tolerance <duration>', 'overrun of a parent that is clamped').default('1ms'))
     .addOption(new Option('--keep-clocks', 'do not correct clock skew between processes'))
     .addOption(new Option('--strict', 'exit with 4 when part of the input could not be read'))
+    .addOption(
+      new Option(
+        '--threads <n>',
+        'threads that read inputs over 300 MB (default: one per processor, 4 at most)',
+      ),
+    )
     .addOption(new Option('--no-color', 'no colours, also on a terminal'))
     .addOption(new Option('--ascii', 'only ASCII characters'))
     .addOption(new Option('-o, --output <file>', 'write to a file instead of standard output'));
@@ -67,6 +74,14 @@ export function analyzeOptions(flags: CommonFlags): AnalyzeOptions {
     ...(from === undefined ? {} : { fromUnixNano: from }),
     ...(to === undefined ? {} : { toUnixNano: to }),
   };
+}
+
+/** @returns how many threads may read, where the user says so. */
+export function threadsOf({ threads }: CommonFlags): { readonly threads?: number } {
+  if (threads === undefined) return {};
+  if (!/^[1-9]\d?$/.test(threads))
+    throw errors.badOption('--threads', threads, 'write a number from 1 to 99');
+  return { threads: Number(threads) };
 }
 
 export function buildOptions({ route, by }: CommonFlags): BuildOptions {

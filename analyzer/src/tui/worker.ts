@@ -13,6 +13,8 @@ import { listTraces, type TraceList } from './trace-columns.ts';
 /** What the worker is started with. */
 export interface Job {
   readonly paths: readonly string[];
+  /** Threads that may read; the default of the reader where it is absent. */
+  readonly threads?: number;
   readonly title: string;
   /** Without rules: they hold functions, which do not cross over to a worker. */
   readonly analyze: Omit<AnalyzeOptions, 'rules' | 'onRequests'>;
@@ -86,6 +88,7 @@ async function analyzeRun(
   let told = 0;
   let last: ReadProgress = { bytes: 0, totalBytes: null, spans: 0 };
   const input = await readInputs(paths, {
+    ...(job.threads === undefined ? {} : { threads: job.threads }),
     onProgress: (progress) => {
       last = progress;
       const now = performance.now();

@@ -51,6 +51,7 @@ test('2: wrong use, said in one sentence with what to do', async () => {
       ['report', good, '--tolerance', '3 parsecs'],
       /--tolerance '3 parsecs' is not understood; write a duration/,
     ],
+    [['report', good, '--threads', 'many'], /--threads 'many' is not understood; write a number/],
     [['report', good, '--from', 'yesterday'], /--from 'yesterday' is not understood; write a time/],
     [['report', good, '--objective', 'p42<1ms'], /p42<1ms/],
     [['report', good, '--what-if', 'more servers'], /--what-if 'more servers' is not understood/],

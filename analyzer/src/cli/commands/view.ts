@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job } from '../../tui/worker.ts';
 import { EXIT } from '../errors.ts';
 import { checkPaths } from '../load.ts';
-import { analyzeOptions, buildOptions, type CommonFlags, rulesOf } from '../options.ts';
+import { analyzeOptions, buildOptions, type CommonFlags, rulesOf, threadsOf } from '../options.ts';
 import { planOf } from '../plan.ts';
 
 /** `waitfall [inputs…]`: the terminal UI on a terminal, the text report elsewhere. @returns the exit code. */
@@ -49,7 +49,7 @@ async function jobOf(
   // Read here for its faults: the worker cannot name them as well.
   await rulesOf(flags);
   const rulesYaml = flags.rules === undefined ? null : readFileSync(flags.rules, 'utf8');
-  return { paths, analyze: options, build: buildOptions(flags), rulesYaml };
+  return { paths, ...threadsOf(flags), analyze: options, build: buildOptions(flags), rulesYaml };
 }
 
 /** An analysis that takes longer opens with what it has. Shorter ones need no screen that is gone at once. */
