@@ -73,10 +73,10 @@ test('every calling style gives what pg gives', async () => {
   });
   assert.throws(() => client.query(null as never), /null or undefined query/);
   await client.end();
-  assert.equal(recording.spans().filter((span) => span.name.startsWith('pg.query')).length, 8);
+  assert.equal(recording.spans().filter((span) => span.name.startsWith('pg.query')).length, 9);
 });
 
-test('cursors and streams work as they do without us', async () => {
+test('cursors and streams work as they do without us, and are recorded to their first part', async () => {
   const Cursor = require('pg-cursor');
   const QueryStream = require('pg-query-stream');
   const pool = newPool({ max: 1 });
@@ -85,16 +85,89 @@ test('cursors and streams work as they do without us', async () => {
     await client.query('BEGIN');
     const cursor = client.query(new Cursor('SELECT generate_series(1, 5) AS n'));
     assert.equal((await cursor.read(3)).length, 3);
+    await sleep(60);
     await cursor.close();
     const stream = client.query(new QueryStream('SELECT generate_series(1, 5) AS n'));
     let seen = 0;
     for await (const _row of stream) seen++;
     assert.equal(seen, 5);
-    await client.query('COMMIT');
+    const failing = client.query(new Cursor('SELECT 1 / 0'));
+    await assert.rejects(failing.read(1), { code: '22012' });
+    await client.query('ROLLBACK');
     client.release();
   });
   await pool.end();
   assert.equal(openHolds(), 0);
+  const spans = recording.spans().filter((span) => span.name.startsWith('pg.query:SELECT'));
+  assert.deepEqual(
+    spans.map((span) => span.attributes['error.type']),
+    [undefined, undefined, '22012'],
+  );
+  // What the service does between two parts is not the database's time.
+  assert.ok(spans[0].lengthMs < 60, `${spans[0].lengthMs} ms`);
+});
+
+/** A COPY from memory: drives the protocol itself, as pg-copy-streams does. */
+class CopyIn {
+  readonly done: Promise<number>;
+  readonly text: string;
+  readonly #rows: readonly string[];
+  #resolve!: (rows: number) => void;
+  #reject!: (error: Error) => void;
+  #count = 0;
+
+  constructor(text: string, rows: readonly string[]) {
+    this.text = text;
+    this.#rows = rows;
+    this.done = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: pg's own connection has no types here
+  submit(connection: any): void {
+    connection.query(this.text);
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  handleCopyInResponse(connection: any): void {
+    for (const row of this.#rows) connection.sendCopyFromChunk(Buffer.from(`${row}\n`));
+    connection.endCopyFrom();
+  }
+
+  handleCommandComplete(message: { text: string }): void {
+    this.#count = Number(/COPY (\d+)/.exec(message.text)?.[1]);
+  }
+
+  handleReadyForQuery(): void {
+    this.#resolve(this.#count);
+  }
+
+  handleError(error: Error): void {
+    this.#reject(error);
+  }
+}
+
+test('COPY: what drives the protocol itself is returned as it is, works, and is a statement', async () => {
+  const client = new pg.Client(database.url);
+  await client.connect();
+  await client.query('CREATE TEMPORARY TABLE copied (id int)');
+  recording.clear();
+  const { value } = await request(async () => {
+    const copy = new CopyIn('COPY copied FROM STDIN', ['1', '2', '3']);
+    // biome-ignore lint/suspicious/noExplicitAny: any submittable is allowed, the types name only pg's own
+    assert.equal(client.query(copy as any), copy);
+    const rows = await copy.done;
+    const { rows: found } = await client.query('SELECT sum(id)::int AS sum FROM copied');
+    return [rows, found[0].sum];
+  });
+  assert.deepEqual(value, [3, 6]);
+  await client.end();
+  assert.deepEqual(
+    recording.spans().flatMap((span) => (span.name.startsWith('pg.query') ? [span.name.split(' ')[0]] : [])),
+    ['pg.query:COPY', 'pg.query:SELECT'],
+  );
 });
 
 test('errors are the same objects, and a stack leads to the caller', async () => {

@@ -80,68 +80,6 @@ test('many requests over one connection add no listeners to it', async () => {
   assert.doesNotMatch(service.stderr(), /MaxListeners/);
 });
 
-/** A COPY from memory: drives the protocol itself, as pg-copy-streams does. */
-class CopyIn {
-  readonly done: Promise<number>;
-  readonly #text: string;
-  readonly #rows: readonly string[];
-  #resolve!: (rows: number) => void;
-  #reject!: (error: Error) => void;
-  #count = 0;
-
-  constructor(text: string, rows: readonly string[]) {
-    this.#text = text;
-    this.#rows = rows;
-    this.done = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
-  }
-
-  // biome-ignore lint/suspicious/noExplicitAny: pg's own connection has no types here
-  submit(connection: any): void {
-    connection.query(this.#text);
-  }
-
-  // biome-ignore lint/suspicious/noExplicitAny: as above
-  handleCopyInResponse(connection: any): void {
-    for (const row of this.#rows) connection.sendCopyFromChunk(Buffer.from(`${row}\n`));
-    connection.endCopyFrom();
-  }
-
-  handleCommandComplete(message: { text: string }): void {
-    this.#count = Number(/COPY (\d+)/.exec(message.text)?.[1]);
-  }
-
-  handleReadyForQuery(): void {
-    this.#resolve(this.#count);
-  }
-
-  handleError(error: Error): void {
-    this.#reject(error);
-  }
-}
-
-test('COPY: what drives the protocol itself is returned as it is and works', async () => {
-  const { startRecording, request } = await import('./support/recording.ts');
-  const recording = startRecording({ official: false });
-  const { default: pg } = await import('pg');
-  const client = new pg.Client(database.url);
-  await client.connect();
-  await client.query('CREATE TEMPORARY TABLE copied (id int)');
-  const { value } = await request(async () => {
-    const copy = new CopyIn('COPY copied FROM STDIN', ['1', '2', '3']);
-    // biome-ignore lint/suspicious/noExplicitAny: any submittable is allowed, the types name only pg's own
-    assert.equal(client.query(copy as any), copy);
-    const rows = await copy.done;
-    const { rows: found } = await client.query('SELECT sum(id)::int AS sum FROM copied');
-    return [rows, found[0].sum];
-  });
-  assert.deepEqual(value, [3, 6]);
-  await client.end();
-  await recording.stop();
-});
-
 test('a bundle of ES modules whose classes extend each other starts and works under register', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'waitfall-bundle-'));
   try {

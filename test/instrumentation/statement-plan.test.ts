@@ -33,7 +33,7 @@ const CASES: [string, string, unknown[]?][] = [
   ['select * from t where id = $1 for update nowait', 'update nowait t: id 1', [1]],
   [
     'select * from t where grp = $1 order by id limit 1 for update skip locked',
-    'update skip t: grp 2 (set)',
+    'update skip t: no key (set)',
     [2],
   ],
   ['select * from t where id = $1', '-', [1]],
@@ -66,6 +66,13 @@ const CASES: [string, string, unknown[]?][] = [
   ['update t set n = 1 where id > $1', 'no-key-update t: no key (set)', [1]],
   ['update t set n = 1 where not id = $1', 'no-key-update t: no key (set)', [1]],
   ['update t set n = 1 where id = (select max(id) from t)', 'no-key-update t: no key (set)'],
+  ['update t set n = 1 where grp = $1 and id in (select id from t limit 1)', 'no-key-update t: no key (set)'],
+  [
+    'update t set n = 1 where id = $1 and exists (select 1 from u where u.t = 1)',
+    'no-key-update t: id 3',
+    [3],
+  ],
+  [`update t set n = 1 where "objectId" = 'x' and (a is null or a = 1)`, 'no-key-update t: objectId x'],
   ['update t set n = 1 where lower(name) = $1', 'no-key-update t: no key (set)', ['a']],
   ['update t set n = 1 where case when a then id = $1 else b end', 'no-key-update t: no key (set)', [1]],
   ['update t set n = 1 where id = $1', 'no-key-update t: no key', [null]],
@@ -176,4 +183,14 @@ test('values that compare as text are equal, others are not guessed', () => {
   assert.notEqual(key(1), key(2));
   assert.equal(key(Symbol.iterator), undefined);
   assert.equal(key(undefined), undefined);
+});
+
+test('texts that differ in their values have one shape', () => {
+  const shape = (sql: string) => parsePlan(sql).shape;
+  assert.equal(
+    shape("update t set n = 1, at = '2026' where id in (1, 2, 3)"),
+    shape("UPDATE t SET n = 22, at = '2027' WHERE id IN ($1, 5)"),
+  );
+  assert.notEqual(shape('update t set n = 1 where id = 1'), shape('update t set n = 1 where grp = 1'));
+  assert.equal(shape('select 1'), undefined);
 });

@@ -1,19 +1,21 @@
-import type { Context } from '@opentelemetry/api';
-import { activeContext, runIn } from '../core/active-context.ts';
-import { now } from '../core/clock.ts';
+import { activeContext } from '../core/active-context.ts';
 import { isSampled } from '../core/emit.ts';
-import { loopClock } from '../core/loop-clock.ts';
-import { emitLoopTail, hasLoopTail } from '../core/loop-wait.ts';
 import { wrapMethod } from '../core/patch.ts';
-import { type RootRecord, rootOf } from '../core/root.ts';
 import { takeQuerySpan } from '../core/started-span.ts';
-import { enterWork, leaveWork } from '../core/work.ts';
-import { ConnectionLocks, type Running } from './locks/connection-locks.ts';
+import { ConnectionLocks } from './locks/connection-locks.ts';
 import { DatabaseRows } from './locks/rows.ts';
-import { type ObservedStatement, observer, type StatementObserver } from './sampler/observer.ts';
 import { type CachedPlan, PlanCache } from './sql/plan-cache.ts';
-import { StatementSpan } from './statement-span.ts';
+import {
+  abandonSubmitted,
+  canSubmit,
+  isSubmittable,
+  patchMessages,
+  type Submittable,
+  submitted,
+  textOf,
+} from './submitted.ts';
 import type { PgClient } from './types.ts';
+import { type QueryCallback, type QueryResult, WatchedStatement } from './watched-statement.ts';
 
 /** Longest list of named statements remembered per connection. */
 const MAX_NAMED = 1_000;
@@ -25,19 +27,9 @@ export interface ClientSwitch {
   lockSalt: string | undefined;
 }
 
-interface QueryConfig {
-  text?: unknown;
+interface QueryConfig extends Submittable {
   name?: unknown;
-  values?: unknown;
-  callback?: unknown;
-  submit?: unknown;
 }
-
-interface QueryResult {
-  rowCount?: number | null;
-}
-
-type Callback = (error: unknown, result?: QueryResult) => unknown;
 
 const plans = new PlanCache();
 const databases = new Map<string, DatabaseRows>();
@@ -64,145 +56,62 @@ export function patchClient(Client: { prototype: object }, on: ClientSwitch): bo
       return inner().apply(this, args);
     };
   });
-  return patched;
-}
-
-/** A statement that is watched from its call to its reply. */
-class WatchedStatement {
-  readonly caller: Context;
-  readonly #client: PgClient;
-  readonly #connection: Connection | undefined;
-  readonly #plan: CachedPlan;
-  readonly #text: string | undefined;
-  readonly #callMs = now();
-  readonly #root: RootRecord | undefined;
-  readonly #span: StatementSpan;
-  readonly #running: Running | undefined;
-  #isHandedOn = false;
-  #isReplied = false;
-  #seen: ObservedStatement | undefined;
-
-  /** @param connection undefined for a statement that neither locks rows nor stands in a transaction. */
-  constructor(
-    client: PgClient,
-    caller: Context,
-    connection: Connection | undefined,
-    plan: CachedPlan,
-    text: string | undefined,
-    values: readonly unknown[] | undefined,
-  ) {
-    this.caller = caller;
-    this.#client = client;
-    this.#connection = connection;
-    this.#plan = plan;
-    this.#text = text;
-    this.#root = rootOf(caller);
-    leaveWork(this.#root, caller, this.#callMs);
-    this.#span = new StatementSpan(caller, this.#callMs);
-    this.#running = connection?.locks.sent(plan, values, this.#span.parent);
-    if (this.#running !== undefined) this.#running.hasStatementSpan = this.#span.isKnown;
-  }
-
-  /** The client has taken the statement. */
-  handedOn(): void {
-    this.#isHandedOn = true;
-    this.#span.handedOn();
-    const running = this.#running;
-    if (running !== undefined) {
-      running.parent = this.#span.parent;
-      running.hasStatementSpan = this.#span.isKnown;
-    }
-    if (observer !== undefined && !this.#isReplied) this.#observe(observer);
-  }
-
-  #observe(by: StatementObserver): void {
-    try {
-      this.#seen = by.sent({
-        client: this.#client,
-        callMs: this.#callMs,
-        plan: this.#plan,
-        parent: this.#span.parent,
-        isSampled: isSampled(this.caller),
-      });
-      if (this.#running !== undefined) this.#running.seen = this.#seen;
-    } catch {
-      // Ours must never reach the service.
-    }
-  }
-
-  /** Its reply is here, or an error; the service has not seen it yet. */
-  replied(error: unknown, result?: QueryResult): void {
-    try {
-      const atMs = now();
-      const loopWait = loopClock.waitAt(atMs);
-      enterWork(this.#root, atMs);
-      this.#isReplied = true;
-      this.#seen?.replied(Math.max(this.#callMs, atMs - loopWait.maxMs), error);
-      if (this.#running !== undefined)
-        this.#connection?.locks.replied(this.#running, this.#client, error, result?.rowCount, loopWait.maxMs);
-      // Before it was handed on, the reply is an error of the call itself.
-      if (this.#isHandedOn && hasLoopTail(loopWait, this.#callMs, atMs))
-        emitLoopTail(this.#span.parent, loopWait, this.#callMs, atMs);
-      this.#seen?.finish();
-      this.#span.end(this.#client, this.#plan, this.#text, error, atMs, this.#seen?.waitEvents);
-    } catch {
-      // Ours must never reach the service.
-    }
-  }
-
-  /** @returns the service's callback, after ours, in the context of its call. */
-  wrap(callback: Callback): Callback {
-    const statement = this;
-    return function (this: unknown, ...all: Parameters<Callback>) {
-      statement.replied(all[0], all[1]);
-      const { caller } = statement;
-      return activeContext() === caller ? callback.apply(this, all) : runIn(caller, callback, this, all);
+  // Called when the connection breaks or the server ends the session, whoever uses it.
+  wrapMethod(Client.prototype, '_errorAllQueries', (inner) => {
+    return function _errorAllQueries(this: PgClient, ...args: unknown[]) {
+      connections.get(this)?.locks.disconnected();
+      abandonSubmitted(this, args[0]);
+      return inner().apply(this, args);
     };
-  }
+  });
+  patchMessages(Client.prototype);
+  return patched;
 }
 
 /** @returns what to watch, or undefined for what goes through as it is. */
 function begin(client: PgClient, args: unknown[], on: ClientSwitch): WatchedStatement | undefined {
   try {
     const [first, second] = args;
-    const caller = activeContext();
     let connection = connections.get(client);
     let plan: CachedPlan | undefined;
     let text: string | undefined;
     let values = Array.isArray(second) ? second : undefined;
+    let officialEnds = true;
     if (typeof first === 'string') {
       text = first;
       plan = plans.get(first);
     } else if (typeof first === 'object' && first !== null) {
       const config = first as QueryConfig;
-      // A cursor, a stream, COPY: it drives the protocol itself.
-      if (typeof config.submit === 'function') return undefined;
-      if (typeof config.text === 'string') text = config.text;
-      plan = planOf(config, connection);
+      if (isSubmittable(config)) {
+        if (!canSubmit(client)) return undefined;
+        officialEnds = typeof config.callback === 'function';
+      }
+      text = textOf(config);
+      plan = text === undefined ? prepared(config, connection) : plans.get(text);
       values ??= Array.isArray(config.values) ? config.values : undefined;
     }
     if (plan === undefined) return undefined;
+    const caller = activeContext();
     const locks =
       plan.locks.length > 0 || plan.transaction !== null || plan.statements > 1 || plan.unlocks.length > 0;
-    if (!on.rowLocks || !(locks || connection?.locks.isInvolved)) {
-      return isSampled(caller)
-        ? new WatchedStatement(client, caller, undefined, plan, text, values)
-        : undefined;
+    const isInvolved = on.rowLocks && (locks || connection?.locks.isInvolved === true);
+    if (!isInvolved && !isSampled(caller)) return undefined;
+    if (isInvolved) {
+      if (connection === undefined) {
+        connection = { locks: new ConnectionLocks(rowsOf(client, on)), named: new Map() };
+        connections.set(client, connection);
+      }
+      if (typeof first === 'object') rememberName(first as QueryConfig, plan, connection);
     }
-    if (connection === undefined) {
-      connection = { locks: new ConnectionLocks(rowsOf(client, on)), named: new Map() };
-      connections.set(client, connection);
-    }
-    if (typeof first === 'object') rememberName(first as QueryConfig, plan, connection);
-    return new WatchedStatement(client, caller, connection, plan, text, values);
+    const lockWatch = isInvolved ? connection?.locks : undefined;
+    return new WatchedStatement({ client, caller, locks: lockWatch, plan, text, values, officialEnds });
   } catch {
     return undefined;
   }
 }
 
-function planOf(config: QueryConfig, connection: Connection | undefined): CachedPlan | undefined {
-  if (typeof config.text === 'string') return plans.get(config.text);
-  // A prepared statement may be run again by its name alone.
+/** A prepared statement may be run again by its name alone. */
+function prepared(config: QueryConfig, connection: Connection | undefined): CachedPlan | undefined {
   return typeof config.name === 'string' ? connection?.named.get(config.name) : undefined;
 }
 
@@ -240,6 +149,7 @@ function watched(
 ): unknown {
   try {
     const result = callInStyle(client, query, args, statement);
+    if (isSubmittable(args[0])) submitted(client, args[0], statement);
     return isThenable(result) ? settled(result, statement) : result;
   } catch (error) {
     statement.replied(error);
@@ -258,14 +168,14 @@ function callInStyle(
   const at = args.length - 1;
   const last = args[at];
   if (at > 0 && typeof last === 'function') {
-    args[at] = statement.wrap(last as Callback);
+    args[at] = statement.wrap(last as QueryCallback);
     return query.apply(client, args);
   }
   const config = args[0] as QueryConfig;
   if (typeof config !== 'object' || typeof config.callback !== 'function') return query.apply(client, args);
   // The callback stands in the caller's object: it is exchanged for the length of the call only.
   const own = config.callback;
-  config.callback = statement.wrap(own as Callback);
+  config.callback = statement.wrap(own as QueryCallback);
   try {
     return query.apply(client, args);
   } finally {

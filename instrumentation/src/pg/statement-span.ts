@@ -15,11 +15,17 @@ export class StatementSpan {
   readonly #callMs: number;
   #own: ReservedSpan | undefined;
   #official: Context | undefined;
+  readonly #officialEnds: boolean;
 
-  /** To be made before the statement is handed on: an official wrapper around ours has just started its span. */
-  constructor(caller: Context, callMs: number) {
+  /**
+   * To be made before the statement is handed on: an official wrapper around ours has just started its span.
+   *
+   * @param officialEnds false where the official instrumentation starts a span and never ends it.
+   */
+  constructor(caller: Context, callMs: number, officialEnds: boolean) {
     this.#caller = caller;
     this.#callMs = callMs;
+    this.#officialEnds = officialEnds;
     this.#adopt();
   }
 
@@ -60,7 +66,7 @@ export class StatementSpan {
 
   #adopt(): void {
     const official = takeQuerySpan();
-    if (official !== undefined) this.#official = trace.setSpan(this.#caller, official);
+    if (official !== undefined && this.#officialEnds) this.#official = trace.setSpan(this.#caller, official);
   }
 }
 

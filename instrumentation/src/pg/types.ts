@@ -1,15 +1,19 @@
 import type { EventEmitter } from 'node:events';
 
+/** Outside a transaction, in one, in one that has failed. */
+export type TransactionStatus = 'I' | 'T' | 'E' | null;
+
 /** What is used of `pg.Client`; everything that is not public API may be missing. */
 export interface PgClient extends EventEmitter {
   host?: string;
   port?: number;
   database?: string;
   connectionParameters?: { host?: string; port?: number; database?: string };
-  getTransactionStatus?(): 'I' | 'T' | 'E' | null;
+  getTransactionStatus?(): TransactionStatus;
   _Promise?: PromiseConstructor;
   _queryable?: boolean;
   _ended?: boolean;
+  _ending?: boolean;
   release?: unknown;
 }
 

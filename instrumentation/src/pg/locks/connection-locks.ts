@@ -4,27 +4,18 @@ import { now } from '../../core/clock.ts';
 import { type Linked, LinkedList } from '../../core/linked-list.ts';
 import { onShutdown } from '../../core/shutdown.ts';
 import type { ObservedStatement } from '../sampler/observer.ts';
-import { isExclusive, type LockMode, type TransactionOp } from '../sql/plan.ts';
 import { type CachedPlan, learnUncontended } from '../sql/plan-cache.ts';
-import type { PgClient } from '../types.ts';
+import type { PgClient, TransactionStatus } from '../types.ts';
 import { type Claim, claimOf } from './claim.ts';
-import { emitLock } from './emit-lock.ts';
-import { type Attempt, holdsInTheWay, inferWait, undecidedRow } from './infer-wait.ts';
-import { REFUSALS } from './refusals.ts';
+import { checkContradiction } from './contradiction.ts';
+import { HeldLocks } from './held-locks.ts';
+import { type Attempt, holdsInTheWay } from './infer-wait.ts';
+import { recordHold, recordRefusal, recordWait } from './record-locks.ts';
+import { isFatal, REFUSALS } from './refusals.ts';
+import type { Reply } from './reply.ts';
 import type { LockHold, LockOwner, Row } from './row.ts';
 import type { DatabaseRows } from './rows.ts';
-import { Savepoints } from './savepoints.ts';
-
-/** A second grant is confirmed to contradict the first hold only after this: an error may be on its way. */
-const CONTRADICTION_CHECK_MS = 5;
-
-/** When a statement was sent and answered, monotonic ms. */
-interface Reply {
-  readonly sentMs: number;
-  /** Reply, minus the longest time it may have lain in the event loop. */
-  readonly answeredMs: number;
-  readonly repliedMs: number;
-}
+import { Transaction } from './transaction.ts';
 
 /** A statement between its call and its reply. */
 export interface Running {
@@ -40,10 +31,13 @@ export interface Running {
   seen?: ObservedStatement;
 }
 
-interface OpenHold {
-  readonly hold: LockHold;
-  readonly claim: Claim;
-  attempt: Attempt | undefined;
+/** How a statement ended for one of the rows it wanted. */
+interface Ending {
+  readonly result: Attempt['result'];
+  /** Rows it changed or read; null where that says nothing about this row. */
+  readonly countsRows?: number | null;
+  readonly outcome?: Outcome;
+  readonly errorType?: string;
 }
 
 const open = new LinkedList<ConnectionLocks>();
@@ -70,15 +64,13 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
   isListed = false;
   readonly #rows: DatabaseRows;
   readonly #running: Running[] = [];
-  #held: OpenHold[] = [];
-  /** What is held beyond transactions: advisory locks of the session. */
-  #session: OpenHold[] = [];
-  readonly #savepoints = new Savepoints();
-  #inTransaction = false;
+  readonly #held: HeldLocks;
+  readonly #transaction = new Transaction();
   #lastReplyMs = 0;
 
   constructor(rows: DatabaseRows) {
     this.#rows = rows;
+    this.#held = new HeldLocks((entry) => recordHold(rows, entry));
   }
 
   get isActive(): boolean {
@@ -86,17 +78,25 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
   }
 
   get held(): number {
-    return this.#held.length + this.#session.length;
+    return this.#held.size;
   }
 
   /** @returns whether the next statement must be watched even if it neither locks nor ends anything. */
   get isInvolved(): boolean {
-    return this.#inTransaction || this.#running.length > 0;
+    return this.#transaction.isOpen || this.#running.length > 0;
   }
 
   /** Called before a statement is handed to the client. */
-  sent(plan: CachedPlan, values: readonly unknown[] | undefined, parent: Context): Running {
+  sent(
+    plan: CachedPlan,
+    values: readonly unknown[] | undefined,
+    parent: Context,
+    status: TransactionStatus | undefined,
+  ): Running {
     const callMs = now();
+    // Something that did not pass here has ended the transaction.
+    if (status === 'I' && this.#running.length === 0 && this.#held.inTransaction > 0)
+      this.#endTransaction({ sentMs: callMs, answeredMs: callMs, repliedMs: callMs });
     const claims: Claim[] = [];
     for (const lock of plan.locks) {
       for (const row of this.#rows.find(lock, values)) claims.push(claimOf(row, lock, this, callMs));
@@ -119,6 +119,7 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
    * Called with the reply of a statement, before the service sees it.
    *
    * @param loopWaitMs the longest time the reply may have lain in the event loop.
+   * @param status where the transaction stands now, where that is known.
    */
   replied(
     running: Running,
@@ -126,86 +127,73 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
     error: unknown,
     rowCount: number | null | undefined,
     loopWaitMs: number,
+    status: TransactionStatus | undefined,
   ): void {
     const repliedMs = now();
-    const sentMs = Math.max(running.callMs, this.#lastReplyMs);
-    const answeredMs = Math.max(sentMs, repliedMs - loopWaitMs);
-    const reply: Reply = { sentMs, answeredMs, repliedMs };
+    const reply = this.#replyOf(running, repliedMs, loopWaitMs);
     const position = this.#running.indexOf(running);
     if (position < 0) return;
     this.#running.splice(position, 1);
     this.#lastReplyMs = repliedMs;
     for (const claim of running.claims) claim.row.inFlight--;
-    const status = client.getTransactionStatus?.();
     if (error !== undefined && error !== null) {
       this.#failed(running, client, error, reply);
     } else {
       this.#succeeded(running, status, rowCount, reply);
     }
+    if (this.#held.size === 0) open.delete(this);
     for (const claim of running.claims) claim.row.prune();
     // The next statement in the client's queue goes out now.
     if (this.#running.length > 0) this.#endSent(this.#running[0], repliedMs);
   }
 
-  /** The connection is gone, and its locks with it. */
+  /** The connection is gone, its locks with it, and whoever waited on it has waited. */
   disconnected(): void {
     const atMs = now();
+    const [active] = this.#running;
+    const reply: Reply = { sentMs: atMs, answeredMs: atMs, repliedMs: atMs };
     for (const running of this.#running.splice(0)) {
       for (const claim of running.claims) claim.row.inFlight--;
     }
-    const reply = { sentMs: atMs, answeredMs: atMs, repliedMs: atMs };
-    this.#release(0, reply);
-    this.#releaseSession('all', reply);
-    this.#inTransaction = false;
-    this.#savepoints.clear();
+    if (active !== undefined) this.#refused(active, 'aborted', undefined, this.#replyOf(active, atMs, 0));
+    this.#endTransaction(reply);
+    this.#held.unlock('all', reply);
+    open.delete(this);
+  }
+
+  #replyOf(running: Running, repliedMs: number, loopWaitMs: number): Reply {
+    const sentMs = Math.max(running.callMs, this.#lastReplyMs);
+    return { sentMs, answeredMs: Math.max(sentMs, repliedMs - loopWaitMs), repliedMs };
   }
 
   #succeeded(
     running: Running,
-    status: 'I' | 'T' | 'E' | null | undefined,
+    status: TransactionStatus | undefined,
     rowCount: number | null | undefined,
     reply: Reply,
   ): void {
     const { plan } = running;
-    this.#control(plan.transaction, reply);
-    if (status === 'T' || status === 'E') this.#inTransaction = true;
-    else if (status === 'I') this.#inTransaction = false;
-    this.#releaseSession(running.unlocks, reply);
+    if (plan.transaction?.op === 'prepare') {
+      this.#held.forget();
+      this.#transaction.end();
+    } else if (plan.transaction !== null) {
+      this.#held.keep(this.#transaction.succeeded(plan.transaction, this.#held.inTransaction), reply);
+    }
+    this.#transaction.observe(status);
+    this.#held.unlock(running.unlocks, reply);
     const sole = plan.statements === 1 && plan.locks.filter((lock) => lock.guessed !== true).length === 1;
+    const wanted = sole ? running.claims.filter(({ lock }) => lock.guessed !== true).length : 0;
     for (const claim of running.claims) {
-      if (claim.lock.onConflict === 'skip' && (!sole || !rowCount)) continue;
-      const nothing = sole && rowCount === 0 && claim.lock.guessed !== true;
-      this.#answered(running, claim, nothing ? 'nothing' : 'granted', reply, {
+      // Of several rows some were not there, or not free: which ones were taken is not known.
+      const skips = claim.lock.onConflict === 'skip';
+      const doubtful = sole && claim.lock.guessed !== true && (rowCount ?? (skips ? 0 : wanted)) < wanted;
+      if (skips && (!sole || doubtful)) continue;
+      this.#answered(running, claim, reply, {
+        result: doubtful ? 'nothing' : 'granted',
         countsRows: sole ? (rowCount ?? null) : null,
       });
     }
-    if (!this.#inTransaction && this.#held.length > 0) this.#endTransaction(reply);
-  }
-
-  /** A statement that controls the transaction has succeeded. */
-  #control(op: TransactionOp | null, reply: Reply): void {
-    switch (op?.op) {
-      case 'begin':
-        this.#inTransaction = true;
-        break;
-      case 'savepoint':
-        this.#savepoints.set(op.name, this.#held.length);
-        break;
-      case 'release':
-        this.#savepoints.release(op.name);
-        break;
-      case 'rollback-to':
-        this.#release(this.#savepoints.rollbackTo(op.name) ?? this.#held.length, reply);
-        break;
-      case 'prepare':
-        this.#forget();
-        break;
-      case 'commit':
-      case 'rollback':
-        this.#endTransaction(reply);
-        this.#inTransaction = false;
-        break;
-    }
+    if (!this.#transaction.isOpen && this.#held.inTransaction > 0) this.#endTransaction(reply);
   }
 
   #failed(running: Running, client: PgClient, error: unknown, reply: Reply): void {
@@ -215,238 +203,84 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
       if (client._queryable === false || client._ended === true) this.disconnected();
       return;
     }
-    for (const claim of running.claims) {
-      const refusal = REFUSALS[code];
-      if (claim.lock.onConflict === 'nowait' && code === '55P03') {
-        this.#emitRefused(running, claim, null, reply.answeredMs, 'rejected', code);
-      } else if (claim.lock.onConflict === 'block') {
-        this.#answered(running, claim, refusal === undefined ? 'nothing' : 'refused', reply, {
-          outcome: refusal,
-          errorType: code,
-        });
-      }
-    }
-    if (!this.#inTransaction) return;
-    // The error has aborted the transaction, or what came after its last savepoint: those locks are free.
-    this.#release(this.#savepoints.keptOnError, reply);
+    this.#refused(running, REFUSALS[code], code, reply);
+    this.#held.keep(this.#transaction.failed(this.#held.inTransaction), reply);
+    if (isFatal(severity)) this.disconnected();
   }
 
-  #answered(
+  /** @param outcome how a wait ends by this error; undefined for errors that say nothing of a wait. */
+  #refused(
     running: Running,
-    claim: Claim,
-    result: Attempt['result'],
+    outcome: Outcome | undefined,
+    errorType: string | undefined,
     reply: Reply,
-    detail: { countsRows?: number | null; outcome?: Outcome; errorType?: string },
   ): void {
+    for (const claim of running.claims) {
+      const { onConflict } = claim.lock;
+      if (onConflict === 'nowait' && errorType === '55P03') {
+        recordRefusal(this.#rows, running, claim, null, reply.answeredMs, 'rejected', errorType);
+      } else if (onConflict === 'block') {
+        const result = outcome === undefined ? 'nothing' : 'refused';
+        this.#answered(running, claim, reply, { result, outcome, errorType });
+      }
+    }
+  }
+
+  #answered(running: Running, claim: Claim, reply: Reply, ending: Ending): void {
     const { row, lock } = claim;
-    const autocommit = !this.#inTransaction && lock.session !== true;
-    const held = lock.session === true ? this.#session : this.#held;
+    const { seen, plan } = running;
+    const session = lock.session === true;
+    const autocommit = !this.#transaction.isOpen && !session;
     const inTheWay = lock.onConflict === 'block' ? holdsInTheWay(row, lock.mode, this, reply.sentMs) : [];
-    const { seen } = running;
     if (inTheWay.length > 0) seen?.explain(lock.relation);
     if (inTheWay.length === 0 && lock.onConflict === 'block' && seen?.sawWait !== true)
-      learnUncontended(running.plan, reply.answeredMs - reply.sentMs);
+      learnUncontended(plan.timing, reply.answeredMs - reply.sentMs);
     const attempt: Attempt = {
       ...reply,
-      uncontendedMs: running.plan.uncontendedMs ?? 0,
+      uncontendedMs: plan.timing.uncontendedMs,
       autocommit,
-      result,
+      result: ending.result,
       inTheWay,
     };
-    if (result === 'granted' && !held.some(({ hold }) => hold.row === row && covers(hold.mode, lock.mode))) {
-      const hold: LockHold = {
-        row,
-        mode: lock.mode,
-        summary: lock.summary,
-        owner: this,
-        parent: running.parent,
-        hasStatementSpan: running.hasStatementSpan,
-        autocommit,
-        grantedMs: reply.answeredMs,
-        endSentMs: undefined,
-        releasedMs: undefined,
-        endRepliedMs: reply.repliedMs,
-        contradicted: false,
-      };
-      this.#checkContradiction(hold);
-      row.holds.push(hold);
-      held.push({
-        hold,
-        claim,
-        attempt: seen === undefined ? attempt : { ...attempt, seen: seen.take(lock.relation) },
-      });
-      open.add(this);
-      const severalRows = !row.identifies && detail.countsRows !== null && (detail.countsRows ?? 1) > 1;
-      if (severalRows) this.#several.add(hold);
+    if (ending.result !== 'granted' || this.#held.has(row, lock.mode, session)) {
+      const { outcome = 'acquired', errorType } = ending;
+      recordWait(this.#rows, running, claim, attempt, outcome, ending.outcome && errorType);
       return;
     }
-    if (inTheWay.length === 0) return;
-    this.#whenDecided(attempt, () => {
-      const wait = inferWait(attempt);
-      if (wait !== null) {
-        this.#emitRefused(
-          running,
-          claim,
-          wait,
-          reply.answeredMs,
-          detail.outcome ?? 'acquired',
-          detail.outcome && detail.errorType,
-        );
-      }
-    });
-  }
-
-  /** Holds whose predicate matched several rows: their waits are real, but they are no queue for one row. */
-  readonly #several = new WeakSet<LockHold>();
-
-  #emitRefused(
-    running: Running,
-    claim: Claim,
-    wait: ReturnType<typeof inferWait>,
-    atMs: number,
-    outcome: Outcome,
-    errorType: string | undefined,
-  ): void {
-    emitLock({
-      rows: this.#rows,
-      row: claim.row,
+    const hold: LockHold = {
+      row,
+      mode: lock.mode,
+      summary: lock.summary,
+      owner: this,
       parent: running.parent,
       hasStatementSpan: running.hasStatementSpan,
-      wait,
-      grantedMs: atMs,
-      outcome,
-      errorType,
-      inUse: claim.inUse,
-      queueDepth: claim.queueDepth,
-      blocker: claim.blocker,
-      holdMs: undefined,
-      guessed: claim.lock.guessed === true,
-      autocommit: false,
+      autocommit,
+      grantedMs: reply.answeredMs,
+      endSentMs: undefined,
+      releasedMs: undefined,
+      endRepliedMs: reply.repliedMs,
+      contradicted: false,
+    };
+    checkContradiction(this.#rows, hold);
+    row.holds.push(hold);
+    this.#held.add({
+      hold,
+      claim,
+      attempt: seen === undefined ? attempt : { ...attempt, seen: seen.take(lock.relation) },
+      several: !row.identifies && ending.countsRows !== null && (ending.countsRows ?? 1) > 1,
     });
+    open.add(this);
   }
 
-  #whenDecided(attempt: Attempt, then: () => void): void {
-    const row = undecidedRow(attempt);
-    if (row === undefined) then();
-    else row.onRelease.push(() => this.#whenDecided(attempt, then));
-  }
-
-  /** COMMIT or ROLLBACK goes out: from here on the next in line may get the rows at any time. */
+  /** The end of a transaction, or of a lock beyond it, goes out. */
   #endSent(running: Running, atMs: number): void {
-    if (running.unlocks === 'all' || running.unlocks.length > 0) {
-      for (const { hold } of this.#unlocked(running.unlocks)) hold.endSentMs ??= atMs;
-    }
+    if (running.unlocks.length > 0) this.#held.sessionEndSent(running.unlocks, atMs);
     const op = running.plan.transaction?.op;
-    if (op !== 'commit' && op !== 'rollback') return;
-    for (const { hold } of this.#held) hold.endSentMs ??= atMs;
+    if (op === 'commit' || op === 'rollback') this.#held.endSent(atMs);
   }
 
   #endTransaction(reply: Reply): void {
-    this.#release(0, reply);
-    this.#savepoints.clear();
+    this.#held.keep(0, reply);
+    this.#transaction.end();
   }
-
-  #release(from: number, reply: Reply): void {
-    if (this.#held.length > from) this.#end(this.#held.splice(from), reply);
-  }
-
-  #unlocked(rows: readonly Row[] | 'all'): OpenHold[] {
-    return rows === 'all' ? this.#session : this.#session.filter(({ hold }) => rows.includes(hold.row));
-  }
-
-  /** Locks beyond transactions were given back. */
-  #releaseSession(rows: readonly Row[] | 'all', reply: Reply): void {
-    if (this.#session.length === 0 || rows.length === 0) return;
-    const released = this.#unlocked(rows);
-    this.#session = this.#session.filter((entry) => !released.includes(entry));
-    this.#end(released, reply);
-  }
-
-  #end(released: readonly OpenHold[], reply: Reply): void {
-    for (const { hold } of released) {
-      hold.endSentMs ??= reply.sentMs;
-      hold.releasedMs = Math.max(hold.endSentMs, reply.answeredMs, hold.grantedMs);
-      hold.endRepliedMs = reply.repliedMs;
-    }
-    if (this.held === 0) open.delete(this);
-    for (const entry of released) this.#emitHold(entry);
-    for (const { hold } of released) {
-      hold.row.released();
-      hold.row.prune();
-    }
-  }
-
-  #emitHold(entry: OpenHold): void {
-    const { hold, claim, attempt } = entry;
-    if (attempt === undefined) return;
-    entry.attempt = undefined;
-    this.#whenDecided(attempt, () => {
-      if (hold.contradicted) return;
-      const wait = inferWait(attempt) ?? attempt.seen ?? null;
-      const isOneRow = isExclusive(hold.mode) && !this.#several.has(hold);
-      if (wait === null && !isOneRow) return;
-      const countsAsHold = isOneRow && !hold.autocommit;
-      // A reply corrected for too long a stay in the event loop seems to come before the wait had ended.
-      const heldFromMs = Math.max(hold.grantedMs, wait?.endMs ?? 0);
-      emitLock({
-        rows: this.#rows,
-        row: hold.row,
-        parent: hold.parent,
-        hasStatementSpan: hold.hasStatementSpan,
-        wait,
-        grantedMs: hold.grantedMs,
-        outcome: 'acquired',
-        errorType: undefined,
-        inUse: claim.inUse,
-        queueDepth: claim.queueDepth,
-        blocker: claim.blocker,
-        holdMs: countsAsHold ? Math.max(0, releaseSeenByNext(hold) - heldFromMs) : undefined,
-        guessed: claim.lock.guessed === true,
-        autocommit: hold.autocommit,
-      });
-    });
-  }
-
-  /** A second exclusive grant before the first holder sent its COMMIT: impossible for one row. */
-  #checkContradiction(hold: LockHold): void {
-    if (!isExclusive(hold.mode) || hold.autocommit) return;
-    const other = hold.row.holds.find(
-      (candidate) =>
-        candidate.owner !== this &&
-        isExclusive(candidate.mode) &&
-        candidate.endSentMs === undefined &&
-        candidate.releasedMs === undefined,
-    );
-    if (other === undefined) return;
-    setTimeout(() => {
-      const ended = other.endSentMs ?? other.releasedMs;
-      if (ended !== undefined && ended < hold.grantedMs + CONTRADICTION_CHECK_MS) return;
-      this.#rows.contradict([other, hold]);
-    }, CONTRADICTION_CHECK_MS).unref();
-  }
-
-  /** A prepared transaction keeps its locks beyond this connection: when they end is unknown. */
-  #forget(): void {
-    for (const { hold } of this.#held.splice(0)) {
-      hold.row.holds = hold.row.holds.filter((other) => other !== hold);
-    }
-    open.delete(this);
-    this.#savepoints.clear();
-  }
-}
-
-/** A transaction that shares a row and then changes it holds it anew: from there on it is alone. */
-function covers(held: LockMode, wanted: LockMode): boolean {
-  return isExclusive(held) || !isExclusive(wanted);
-}
-
-/** A hold ends at the reply of its COMMIT, or at the next grant where that reply was processed first. */
-function releaseSeenByNext(hold: LockHold): number {
-  let releasedMs = hold.releasedMs ?? hold.grantedMs;
-  for (const next of hold.row.holds) {
-    if (next === hold || next.grantedMs <= hold.grantedMs || next.owner === hold.owner) continue;
-    if (isExclusive(next.mode))
-      releasedMs = Math.min(releasedMs, Math.max(next.grantedMs, hold.endSentMs ?? 0));
-  }
-  return releasedMs;
 }

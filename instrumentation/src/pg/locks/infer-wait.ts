@@ -8,8 +8,8 @@ export interface Attempt {
   /** Reply, minus the time it may have lain in the event loop. */
   readonly answeredMs: number;
   readonly repliedMs: number;
-  /** Typical time of this text without a holder. */
-  readonly uncontendedMs: number;
+  /** Typical time of such a statement without a holder; null where it is not known. */
+  readonly uncontendedMs: number | null;
   /** Its transaction is this one statement: the order of grants is not certain, there are only bounds. */
   readonly autocommit: boolean;
   /**
@@ -81,14 +81,17 @@ export function inferWait(attempt: Attempt): InferredWait | null {
   const endRepliedMs = last.releasedMs === undefined ? repliedMs : last.endRepliedMs;
   const gapMs = answeredMs - releasedMs;
   const correctionMs = Math.max(repliedMs - answeredMs, endRepliedMs - releasedMs);
-  const foreign =
-    result === 'granted' && gapMs > Math.max(MIN_FOREIGN_GAP_MS, 3 * attempt.uncontendedMs, correctionMs);
+  const late = result === 'granted' && gapMs > Math.max(MIN_FOREIGN_GAP_MS, correctionMs);
+  // How long such a statement takes by itself is not known yet: then a late reply proves no other holder.
+  const ownMs = attempt.uncontendedMs;
+  const foreign = late && ownMs !== null && gapMs > 3 * ownMs;
   const endMs = foreign
-    ? Math.max(releasedMs, answeredMs - attempt.uncontendedMs)
+    ? Math.max(releasedMs, answeredMs - ownMs)
     : Math.max(endSentMs, Math.min(releasedMs, answeredMs));
   if (endMs <= sentMs) return null;
   const minMs = Math.max(0, endSentMs - sentMs);
-  const maxMs = (foreign ? repliedMs : Math.min(endRepliedMs, repliedMs)) - sentMs;
+  const maxMs =
+    (foreign || (late && ownMs === null) ? repliedMs : Math.min(endRepliedMs, repliedMs)) - sentMs;
   const spreadMs = maxMs - minMs;
   const uncertain = spreadMs > MAX_UNCERTAINTY_SHARE * (endMs - sentMs) && spreadMs > MAX_UNCERTAINTY_MS;
   const ordered = !attempt.autocommit && !chain.some((hold) => hold.autocommit);

@@ -26,6 +26,7 @@ export interface Target {
 
 /** Reads the parts that statements with row locks share: their table, and the key in their condition. */
 export class ClauseReader extends ConditionReader {
+  /** @param chosenElsewhere not only the condition decides which rows are locked. */
   protected lock(
     verb: string,
     mode: LockMode,
@@ -34,9 +35,11 @@ export class ClauseReader extends ConditionReader {
     start: number,
     end: number,
     depth: number,
+    chosenElsewhere = false,
   ): LockClause {
     const where = this.find(start, end, depth, 'where');
     let equalities: KeyPart[] = [];
+    let hasSubselect = false;
     if (where >= 0) {
       let stop = end;
       for (const word of CLAUSE_ENDS) {
@@ -44,6 +47,7 @@ export class ClauseReader extends ConditionReader {
         if (at >= 0 && at < stop) stop = at;
       }
       equalities = this.conjunction(where + 1, stop, target.names, joined) ?? [];
+      for (let at = where + 1; at < stop; at++) if (this.word(at, 'select')) hasSubselect = true;
     }
     return {
       relation: target.relation,
@@ -53,7 +57,7 @@ export class ClauseReader extends ConditionReader {
         verb === 'SELECT FOR'
           ? `SELECT ${target.relation} FOR ${mode.replaceAll('-', ' ').toUpperCase()}`
           : `${verb} ${target.relation}`,
-      ...chooseKey(target.relation, equalities),
+      ...chooseKey(target.relation, equalities, chosenElsewhere || hasSubselect),
     };
   }
 

@@ -2,7 +2,7 @@ import { AdvisoryReader } from './advisory-reader.ts';
 import { InsertReader } from './insert-reader.ts';
 import { EMPTY_PLAN, type LockClause, type StatementPlan, type Unlock } from './plan.ts';
 import { RowLockReader } from './row-lock-reader.ts';
-import { SYMBOL, type Tokens, tokenize, WORD } from './tokens.ts';
+import { NUMBER, PARAMETER, STRING, SYMBOL, type Tokens, tokenize, WORD } from './tokens.ts';
 import { TransactionReader } from './transaction-reader.ts';
 
 /** Longer texts are generated in bulk; their rows are not one lock. */
@@ -51,5 +51,18 @@ function planOf(tokens: Tokens): StatementPlan {
   const transaction = statements === 1 ? new TransactionReader(tokens).operation() : null;
   return locks.length === 0 && transaction === null && statements === 1 && unlocks.length === 0
     ? EMPTY_PLAN
-    : { locks, transaction, statements, unlocks };
+    : { locks, transaction, statements, unlocks, shape: locks.length > 0 ? shapeOf(tokens) : undefined };
+}
+
+/** Lists of values of any length have one shape. */
+function shapeOf({ kind, text }: Tokens): string {
+  let shape = '';
+  let last = '';
+  for (let at = 0; at < kind.length; at++) {
+    const token = kind[at] === NUMBER || kind[at] === STRING || kind[at] === PARAMETER ? '?' : text[at];
+    if (token === '?' && last === ',') shape = shape.endsWith('? ,') ? shape.slice(0, -2) : `${shape} ?`;
+    else shape += ` ${token}`;
+    last = token;
+  }
+  return shape;
 }

@@ -6,10 +6,16 @@ const GENERATION = 1_000;
 
 /** What is learned about one text while it runs. */
 export interface CachedPlan extends StatementPlan {
-  /** Typical time of the statement when nobody holds its rows, ms; null before the first one. */
-  uncontendedMs: number | null;
+  /** How long it takes by itself; texts that differ in their values only share it. */
+  readonly timing: Timing;
   /** How its span is described, by database: a pool's connections share it. */
   descriptions: StatementDescription[];
+}
+
+/** How long statements of one shape take when nobody is in their way. */
+export interface Timing {
+  /** A running median, ms; null before the first one. */
+  uncontendedMs: number | null;
 }
 
 /** Name and attributes of a statement's span. */
@@ -21,29 +27,48 @@ export interface StatementDescription {
   readonly fixed: Fragment;
 }
 
-/**
- * Plans by text, two generations of a thousand: texts in use survive, and texts with inlined values do not
- * push the others out all at once.
- */
-export class PlanCache {
-  #young = new Map<string, CachedPlan>();
-  #old = new Map<string, CachedPlan>();
+/** What is known by some text, two generations of a thousand: what is in use survives, and is never lost all at once. */
+class Generations<T> {
+  #young = new Map<string, T>();
+  #old = new Map<string, T>();
 
-  get(sql: string): CachedPlan {
-    const young = this.#young.get(sql);
+  get(text: string, make: (text: string) => T): T {
+    const young = this.#young.get(text);
     if (young !== undefined) return young;
-    const plan = this.#old.get(sql) ?? { ...parsePlan(sql), uncontendedMs: null, descriptions: [] };
+    const value = this.#old.get(text) ?? make(text);
     if (this.#young.size >= GENERATION) {
       this.#old = this.#young;
       this.#young = new Map();
     }
-    this.#young.set(sql, plan);
-    return plan;
+    this.#young.set(text, value);
+    return value;
   }
 }
 
+/** Plans by text; texts with inlined values do not push the others out. */
+export class PlanCache {
+  readonly #plans = new Generations<CachedPlan>();
+  readonly #timings = new Generations<Timing>();
+  readonly #make = (sql: string): CachedPlan => {
+    const plan = parsePlan(sql);
+    const timing = plan.locks.length === 0 ? UNTIMED : this.#timings.get(plan.shape ?? sql, untimed);
+    return { ...plan, timing, descriptions: [] };
+  };
+
+  get(sql: string): CachedPlan {
+    return this.#plans.get(sql, this.#make);
+  }
+}
+
+function untimed(): Timing {
+  return { uncontendedMs: null };
+}
+
+/** Of statements that lock nothing nobody asks. */
+const UNTIMED: Timing = Object.freeze(untimed());
+
 /** Moves a running median towards a new value; steps are a tenth of the median, so outliers hardly count. */
-export function learnUncontended(plan: CachedPlan, ms: number): void {
-  if (plan.uncontendedMs === null) plan.uncontendedMs = ms;
-  else plan.uncontendedMs += (ms > plan.uncontendedMs ? 0.1 : -0.1) * plan.uncontendedMs;
+export function learnUncontended(timing: Timing, ms: number): void {
+  if (timing.uncontendedMs === null) timing.uncontendedMs = ms;
+  else timing.uncontendedMs += (ms > timing.uncontendedMs ? 0.1 : -0.1) * timing.uncontendedMs;
 }

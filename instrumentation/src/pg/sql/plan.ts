@@ -64,16 +64,24 @@ export interface StatementPlan {
   /** Number of statements in the text: with more than one, a row count says nothing about a single lock. */
   readonly statements: number;
   readonly unlocks: readonly Unlock[];
+  /** The text without the values that stand in it; absent where nothing is locked. */
+  readonly shape?: string;
 }
 
 export const EMPTY_PLAN: StatementPlan = { locks: [], transaction: null, statements: 1, unlocks: [] };
 
-const ID_LIKE = new Set(['id', 'uuid', 'pk']);
+/** Names that stand for one row, in lower case. */
+const ID_LIKE = new Set(['id', '_id', 'uuid', 'guid', 'pk', 'objectid']);
 
-/** Chooses the key among the equality columns: an id-like one alone, else all of them. */
+/**
+ * Chooses the key among the equality columns: an id-like one alone, else all of them.
+ *
+ * @param chosenElsewhere something else decides which of the rows with these columns are meant: only an id is a key.
+ */
 export function chooseKey(
   relation: string,
   equalities: readonly KeyPart[],
+  chosenElsewhere = false,
 ): { key: readonly KeyPart[] | null; identifies: boolean } {
   const byColumn = new Map<string, KeyPart>();
   for (const part of equalities) if (!byColumn.has(part.column)) byColumn.set(part.column, part);
@@ -81,13 +89,14 @@ export function chooseKey(
   if (parts.length === 0) return { key: null, identifies: false };
   const ids = parts.filter((part) => isIdOf(relation, part.column));
   if (ids.length === 1) return { key: ids, identifies: true };
+  if (chosenElsewhere) return { key: null, identifies: false };
   parts.sort((a, b) => (a.column < b.column ? -1 : 1));
   const several = parts.filter((part) => 'list' in part.value || 'array' in part.value);
   return { key: several.length > 1 ? null : parts, identifies: false };
 }
 
 function isIdOf(relation: string, column: string): boolean {
-  if (ID_LIKE.has(column)) return true;
+  if (ID_LIKE.has(column.toLowerCase())) return true;
   const names = relation.endsWith('s') ? [relation, relation.slice(0, -1)] : [relation];
   return names.some((name) => column === `${name}_id` || column === `${name}Id`);
 }

@@ -61,7 +61,7 @@ export class RowLockReader extends ClauseReader {
     }
     const nowait = this.find(lockAt, end, depth, 'nowait') >= 0;
     const skip = this.find(lockAt, end, depth, 'skip') >= 0;
-    const lock = this.lock('SELECT FOR', mode, target.value, joined, target.next, lockAt, depth);
+    const lock = this.lock('SELECT FOR', mode, target.value, joined, target.next, lockAt, depth, skip);
     return { ...lock, onConflict: nowait ? 'nowait' : skip ? 'skip' : 'block' };
   }
 
