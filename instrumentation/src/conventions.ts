@@ -131,6 +131,7 @@ export const RESOURCE_CPU_QUOTA = 'cpu-quota';
 
 /** Prefixes of resource names: what kind of queue it is can be read from the name alone. */
 export const PREFIX_PG_POOL = 'pg-pool:';
+export const PREFIX_PG_CLIENT = 'pg-client:';
 export const PREFIX_CONNECT = 'connect:';
 export const PREFIX_LOCK = 'lock:';
 export const PREFIX_HTTP_AGENT = 'http-agent:';

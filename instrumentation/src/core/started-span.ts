@@ -18,6 +18,7 @@ const OFFICIAL_UNDICI = '@opentelemetry/instrumentation-undici';
 
 let poolSpan: StartedSpan | undefined;
 let querySpan: StartedSpan | undefined;
+let connectSpan: StartedSpan | undefined;
 
 let undiciSpanStarted: ((span: Span) => void) | undefined;
 
@@ -41,6 +42,7 @@ export function noteStarted(span: StartedSpan): void {
   sawPg = true;
   if (span.name.startsWith('pg-pool.connect')) poolSpan = span;
   else if (span.name.startsWith('pg.query')) querySpan = span;
+  else if (span.name === 'pg.connect') connectSpan = span;
 }
 
 /** @returns the official `pg-pool.connect` span that started since the last call, if any. */
@@ -54,5 +56,12 @@ export function takePoolSpan(): Span | undefined {
 export function takeQuerySpan(): Span | undefined {
   const span = querySpan;
   querySpan = undefined;
+  return span;
+}
+
+/** @returns the official `pg.connect` span that started since the last call, if any. */
+export function takeConnectSpan(): Span | undefined {
+  const span = connectSpan;
+  connectSpan = undefined;
   return span;
 }

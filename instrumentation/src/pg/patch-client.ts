@@ -2,6 +2,7 @@ import { activeContext } from '../core/active-context.ts';
 import { isSampled } from '../core/emit.ts';
 import { wrapMethod } from '../core/patch.ts';
 import { takeQuerySpan } from '../core/started-span.ts';
+import { type ConnectSwitch, patchConnect } from './client-connect.ts';
 import { ConnectionLocks } from './locks/connection-locks.ts';
 import { DatabaseRows } from './locks/rows.ts';
 import { type CachedPlan, PlanCache } from './sql/plan-cache.ts';
@@ -21,7 +22,7 @@ import { type QueryCallback, type QueryResult, WatchedStatement } from './watche
 const MAX_NAMED = 1_000;
 
 /** What is recorded of statements; wrappers stay in place when it is switched off and only pass on. */
-export interface ClientSwitch {
+export interface ClientSwitch extends ConnectSwitch {
   statements: boolean;
   rowLocks: boolean;
   lockSalt: string | undefined;
@@ -65,6 +66,7 @@ export function patchClient(Client: { prototype: object }, on: ClientSwitch): bo
     };
   });
   patchMessages(Client.prototype);
+  patchConnect(Client.prototype, on);
   return patched;
 }
 

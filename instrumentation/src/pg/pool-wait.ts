@@ -10,6 +10,7 @@ import { takePoolSpan } from '../core/started-span.ts';
 import { warnOnce } from '../core/warn.ts';
 import { enterWork, leaveWork } from '../core/work.ts';
 import { type CallSite, sampledCallSite } from './call-site.ts';
+import { connectionFailure } from './connection-failure.ts';
 import { poolResource } from './pool-name.ts';
 import type { PgClient, PgPool } from './types.ts';
 
@@ -197,9 +198,7 @@ export class PoolWait implements Linked<PoolWait> {
   }
 
   #failed(error: Error, atMs: number): void {
-    const timeout = /timeout/i.test(error.message);
-    const outcome = timeout ? 'timeout' : 'rejected';
-    const errorType = timeout ? 'timeout' : ((error as NodeJS.ErrnoException).code ?? error.name);
+    const { outcome, errorType } = connectionFailure(error);
     if (this.#connectMs === undefined) {
       countTime(this.#parent, 'pool_wait', this.#startMs, atMs);
       this.#emitPool(atMs, outcome, undefined, errorType);

@@ -8,7 +8,8 @@ export interface PgClient extends EventEmitter {
   host?: string;
   port?: number;
   database?: string;
-  connectionParameters?: { host?: string; port?: number; database?: string };
+  application_name?: string;
+  connectionParameters?: { host?: string; port?: number; database?: string; application_name?: string };
   getTransactionStatus?(): TransactionStatus;
   _Promise?: PromiseConstructor;
   _queryable?: boolean;
