@@ -3,7 +3,7 @@ import type { Bytes } from './bytes.ts';
 import type { Collector, Position } from './collector.ts';
 import { readJsonValue, unknownReason } from './json-shapes.ts';
 import { JsonValues, SALVAGED, type TornLine } from './json-values.ts';
-import { type LargeFile, readRanges } from './large-file.ts';
+import { type LargeFile, readLineRanges, readRecordRanges } from './large-file.ts';
 import { OtlpLineScanner } from './otlp-line-scan.ts';
 import { parseJson } from './parse-json.ts';
 import {
@@ -112,7 +112,7 @@ async function readJson(
     torn,
   );
   if (large === null) for await (const chunk of source) values.push(chunk);
-  else await readRanges(large, values, collector, () => names.add('OTLP JSON'));
+  else await readLineRanges(large, values, collector, () => names.add('OTLP JSON'));
   const rest = values.end();
   const left = values.takeTorn();
   if (left !== null) rejectTorn(left, collector);
@@ -147,9 +147,10 @@ function readSalvage(text: string, collector: Collector, at: Position): boolean 
 }
 
 function proto(framing: ProtoFraming): ContentFormat['read'] {
-  return async (source, collector) => {
+  return async (source, collector, _torn, large) => {
     const onMessage = (message: Buffer, at: Position) => readProtoRequest(message, collector, at);
-    if (framing === 'length-prefixed') await readLengthPrefixed(source, collector, onMessage);
+    if (framing === 'length-prefixed' && large !== null) await readRecordRanges(large, collector, onMessage);
+    else if (framing === 'length-prefixed') await readLengthPrefixed(source, collector, onMessage);
     else if (framing === 'varint-delimited') await readVarintDelimited(source, collector, onMessage);
     else await readProtoStream(source, collector);
     return { format: framing === 'message' ? 'OTLP protobuf' : `OTLP protobuf, ${framing}`, torn: null };

@@ -1,7 +1,10 @@
 import { type Bytes, counted, fileBytes } from './bytes.ts';
 import type { Collector } from './collector.ts';
 import type { JsonValues } from './json-values.ts';
+import { lineRanges } from './line-ranges.ts';
+import { type OnMessage, readLengthPrefixed } from './proto-records.ts';
 import { FileRanges, type RangePool } from './range-pool.ts';
+import { recordRanges } from './record-ranges.ts';
 
 /** A plain file that is worth reading with several threads. */
 export interface LargeFile {
@@ -20,13 +23,13 @@ export interface LargeFile {
  *
  * @param onLines called when a thread has read lines of OTLP.
  */
-export async function readRanges(
+export async function readLineRanges(
   file: LargeFile,
   values: JsonValues,
   collector: Collector,
   onLines: () => void,
 ): Promise<void> {
-  const ranges = new FileRanges(file.pool, file.path, file.size);
+  const ranges = new FileRanges(file.pool, file.path, file.size, lineRanges);
   let position = 0;
   const push = async (to: number): Promise<void> => {
     for await (const chunk of bytesOf(file, position, to)) values.push(chunk);
@@ -58,6 +61,42 @@ export async function readRanges(
   }
   // The file may have grown meanwhile.
   await push(Number.POSITIVE_INFINITY);
+}
+
+/**
+ * Reads a file of length-prefixed records: threads read ranges of it ahead. What they leave is read as
+ * {@link readLengthPrefixed} reads it.
+ */
+export async function readRecordRanges(
+  file: LargeFile,
+  collector: Collector,
+  onMessage: OnMessage,
+): Promise<void> {
+  const ranges = new FileRanges(file.pool, file.path, file.size, recordRanges);
+  let offset = 0;
+  let record = 0;
+  for (;;) {
+    const read = await ranges.next();
+    if (read === undefined) break;
+    if (read === null) {
+      await ranges.drop();
+      break;
+    }
+    const { values, part, end, to } = read.result;
+    collector.addPart(part, read.maps, (at) => at);
+    read.done();
+    file.input.bytes += end - offset;
+    file.onBlock(end - offset);
+    record += values;
+    offset = end;
+    if (end === to) continue;
+    record += await readLengthPrefixed(bytesOf(file, end, to), collector, onMessage, { record, offset });
+    offset = to;
+  }
+  await readLengthPrefixed(bytesOf(file, offset, Number.POSITIVE_INFINITY), collector, onMessage, {
+    record,
+    offset,
+  });
 }
 
 function bytesOf({ path, input, onBlock }: LargeFile, from: number, to: number): Bytes {

@@ -118,14 +118,19 @@ function varintAt(head: Buffer, at: number): { value: number; next: number } | n
 /** Takes one framed message. Throws when it is broken. */
 export type OnMessage = (message: Buffer, at: Position) => void;
 
-/** 4-byte big-endian length before each message, as the collector's file exporter writes. */
+/**
+ * 4-byte big-endian length before each message, as the collector's file exporter writes.
+ * @param from where in the file the source begins.
+ * @returns the number of records.
+ */
 export async function readLengthPrefixed(
   source: Bytes,
   collector: Collector,
   onMessage: OnMessage,
-): Promise<void> {
-  const queue = new RecordBuffer(source);
-  await readFramed(queue, collector, onMessage, async () => {
+  from: { readonly record: number; readonly offset: number } = { record: 0, offset: 0 },
+): Promise<number> {
+  const queue = new RecordBuffer(source, from.offset);
+  return readFramed(queue, collector, onMessage, from.record, async () => {
     if (!(await queue.need(4))) return null;
     return queue.take(4).readUInt32BE(0);
   });
@@ -138,37 +143,40 @@ export async function readVarintDelimited(
   onMessage: OnMessage,
 ): Promise<void> {
   const queue = new RecordBuffer(source);
-  await readFramed(queue, collector, onMessage, () => takeVarint(queue));
+  await readFramed(queue, collector, onMessage, 0, () => takeVarint(queue));
 }
 
 async function readFramed(
   queue: RecordBuffer,
   collector: Collector,
   onMessage: OnMessage,
+  first: number,
   takeLength: () => Promise<number | null>,
-): Promise<void> {
-  for (let record = 0; await queue.need(1); record++) {
+): Promise<number> {
+  let record = first;
+  for (; await queue.need(1); record++) {
     const offset = queue.offset;
     const at = { record, offset };
     const length = await takeLength();
     if (length === null) {
       collector.unfinished(at, 'unfinished record, cut in its length');
-      return;
+      return record + 1 - first;
     }
     if (length > MAX_RECORD_BYTES) {
       collector.reject(at, `a record of ${length} bytes is no OTLP record: what follows is not read`);
-      return;
+      return record + 1 - first;
     }
     if (!(await queue.need(length))) {
       const bytes = queue.offset - offset + queue.ready;
       collector.unfinished(at, `unfinished record of ${bytes} bytes, not the ${length} its length says`);
-      return;
+      return record + 1 - first;
     }
     const message = queue.take(length);
     const error = collector.attempt(() => onMessage(message, at));
     if (error !== null)
       collector.reject(at, `record is broken and dropped whole: ${(error as Error).message}`);
   }
+  return record - first;
 }
 
 /**

@@ -109,19 +109,21 @@ export class RangePool {
 /** The ranges of one file, read ahead and handed over in order. */
 export class FileRanges {
   readonly #pool: RangePool;
-  readonly #path: string;
-  readonly #size: number;
-  readonly #rangeBytes: number;
+  readonly #ranges: Iterator<Range>;
   readonly #ahead: Promise<RangeRead | null>[] = [];
-  // The first line is left to the one that merges: it may begin with a byte order mark, or end a line of another file.
-  #position = 1;
+  /** The next one, while no thread is free for it. */
+  #waiting: Range | undefined;
 
-  constructor(pool: RangePool, path: string, size: number) {
+  /** @param cut cuts a file into ranges of about some bytes each. */
+  constructor(
+    pool: RangePool,
+    path: string,
+    size: number,
+    cut: (path: string, size: number, bytes: number) => Generator<Range>,
+  ) {
     this.#pool = pool;
-    this.#path = path;
-    this.#size = size;
     const share = Math.ceil(size / (pool.threads * RANGES_PER_THREAD));
-    this.#rangeBytes = Math.min(MAX_RANGE_BYTES, share);
+    this.#ranges = cut(path, size, Math.min(MAX_RANGE_BYTES, share));
     this.#fill();
   }
 
@@ -134,18 +136,19 @@ export class FileRanges {
 
   /** Gives up all ranges not merged. */
   async drop(): Promise<void> {
-    this.#position = this.#size;
+    this.#waiting = undefined;
+    this.#ranges.return?.();
     this.#pool.restart();
     await Promise.all(this.#ahead.splice(0));
   }
 
   #fill(): void {
-    while (this.#position < this.#size && this.#ahead.length < this.#pool.threads * AHEAD) {
-      const to = Math.min(this.#size, this.#position + this.#rangeBytes);
-      const asked = this.#pool.ask({ path: this.#path, from: this.#position, to });
+    while (this.#ahead.length < this.#pool.threads * AHEAD) {
+      this.#waiting ??= this.#ranges.next().value;
+      const asked = this.#waiting === undefined ? null : this.#pool.ask(this.#waiting);
       if (asked === null) return;
       this.#ahead.push(asked);
-      this.#position = to;
+      this.#waiting = undefined;
     }
   }
 }

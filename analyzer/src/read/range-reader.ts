@@ -6,29 +6,37 @@ import { PADDING } from './line-buffer.ts';
 import { OtlpLineScanner } from './otlp-line-scan.ts';
 import { isObject } from './otlp-values.ts';
 import { parseJson } from './parse-json.ts';
+import { RecordRangeReader } from './record-range.ts';
 
-/** A part of a file of JSON lines: the lines whose first byte stands in from..to. */
+/** A part of a file: the JSON lines whose first byte stands in from..to, or the length-prefixed records in it. */
 export interface Range {
   readonly path: string;
   readonly from: number;
   readonly to: number;
+  /** Number of the first record; null for lines. */
+  readonly records: { readonly first: number } | null;
 }
 
 /** What was read of a range. */
 export interface RangeResult {
-  /** Where the first line begins; -1 where none does. */
+  /** Where the first line or record begins; -1 where none does. */
   readonly first: number;
   /**
-   * Where the first line begins that was not read: in the next range, or one that is not a plain export request, which
-   * with all behind it is left to who knows every format.
+   * Where the first begins that was not read: in the next range, or one that is not a plain export request, which with
+   * all behind it is left to the reader of the whole file, who knows every format.
    */
   readonly end: number;
-  /** Lines from `first` to `end`, and how many of them are not blank. */
+  /** Where the range ends. */
+  readonly to: number;
+  /** Lines from `first` to `end` (0 for records). */
   readonly lines: number;
+  /** Lines that are not blank, or records. */
   readonly values: number;
-  /** What they hold; positions count lines from 0. Empty where `values` is 0. */
+  /** What they hold; positions count lines from 0, records as they are. */
   readonly part: CollectedPart;
 }
+
+type Walked = Omit<RangeResult, 'part' | 'to'>;
 
 const READ_BYTES = 1 << 20;
 /** Read at a time to find the end of a line that goes on behind the range. */
@@ -40,13 +48,14 @@ const MAX_REJECTED = 1000;
 
 const NEWLINE = 10;
 
-/** Reads ranges of JSON lines one after the other; what is numbered once keeps its number from range to range. */
+/** Reads ranges of files one after the other; what is numbered once keeps its number from range to range. */
 export class RangeReader {
   readonly #fast: boolean;
   readonly #keep: ReadonlySet<string> | null;
   #collector: Collector;
   #scanner: OtlpLineScanner;
   #bytes = Buffer.allocUnsafeSlow(2 * READ_BYTES + PADDING);
+  readonly #records = new RecordRangeReader();
   #file = -1;
   #path = '';
 
@@ -68,8 +77,9 @@ export class RangeReader {
     const { strings, traces } = this.#collector.builder.counts;
     if (strings > MAX_NUMBERED || traces > MAX_NUMBERED) this.restart();
     this.#open(range.path);
-    const walked = this.#lines(range);
-    return { ...walked, part: this.#collector.takePart(buffer) };
+    const walked =
+      range.records === null ? this.#lines(range) : this.#readRecords(range, range.records.first);
+    return { ...walked, to: range.to, part: this.#collector.takePart(buffer) };
   }
 
   close(): void {
@@ -85,7 +95,11 @@ export class RangeReader {
     this.#path = path;
   }
 
-  #lines({ from, to }: Range): Omit<RangeResult, 'part'> {
+  #readRecords({ from, to }: Range, first: number): Walked {
+    return { first: from, lines: 0, ...this.#records.read(this.#file, { from, to, first }, this.#collector) };
+  }
+
+  #lines({ from, to }: Range): Walked {
     /** Of bytes[0] in the file. */
     let base = from - 1;
     let length = 0;

@@ -11,10 +11,12 @@ export class RecordBuffer {
   #start = 0;
   #end = 0;
   #ended = false;
-  /** Bytes taken so far. */
-  offset = 0;
+  /** Where in the file the next byte stands. */
+  offset: number;
 
-  constructor(source: Bytes) {
+  /** @param offset where the first byte of the source stands. */
+  constructor(source: Bytes, offset = 0) {
+    this.offset = offset;
     this.#chunks = source[Symbol.asyncIterator]();
   }
 

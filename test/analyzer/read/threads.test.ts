@@ -8,6 +8,7 @@ import type { SpanTable } from '../../../analyzer/src/model/span-table.ts';
 import { type ReadOptions, readInputs } from '../../../analyzer/src/read/index.ts';
 import { dumpAccount, dumpMetrics } from './dump.ts';
 import { RICH_ENCODINGS } from './encodings.ts';
+import { encodeProto, lengthPrefixed } from './proto-oracle.ts';
 import { seeded } from './reading.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'waitfall-threads-'));
@@ -143,6 +144,26 @@ test('a line torn between two files is one line', async () => {
   const cut = Math.floor(text.length / 2) + 17;
   await sameWithThreads([text.slice(0, cut), text.slice(cut)], 'torn');
   await sameWithThreads([text.slice(0, cut), `${text}\n`], 'torn for good');
+});
+
+/** The same request as a length-prefixed record of protobuf. */
+function record(seed: number): Buffer {
+  return lengthPrefixed(encodeProto('TracesData', JSON.parse(request(seed))));
+}
+
+test('records of protobuf are read alike, and so is what is broken among them', async () => {
+  const records = Array.from({ length: 120 }, (_, i) => record(i + 1));
+  const { table } = await sameWithThreads([Buffer.concat(records)], 'records', {}, [2, 3]);
+  assert.ok(table.length > 200, `${table.length} spans`);
+  const broken = Buffer.from(records[3]);
+  broken.fill(0xff, broken.length - 9);
+  const empty = Buffer.alloc(4);
+  const some = [...records.slice(0, 50), broken, empty, ...records.slice(50, 90), broken, records[90]];
+  const input = await sameWithThreads([Buffer.concat(some)], 'broken records');
+  assert.equal(input.rejected.length, 2);
+  await sameWithThreads([Buffer.concat(some).subarray(0, -30)], 'cut in a record');
+  await sameWithThreads([Buffer.concat([...some, Buffer.from([0xff, 0, 0, 0, 1])])], 'no length');
+  await sameWithThreads([Buffer.concat([...some, Buffer.from([0, 0])])], 'cut in a length');
 });
 
 test('seeded: bytes of lines changed, moved and cut', async () => {
