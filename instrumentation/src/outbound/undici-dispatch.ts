@@ -62,6 +62,8 @@ export function patchUndici(
           ? inner().call(this, options, handler, ...rest)
           : context.with(caller, inner(), this, options, handler, ...rest);
       } finally {
+        // Taken: when the same handler comes again, for a redirect or another try, that is another call.
+        if (making === undefined) waiting.delete(handler);
         making = undefined;
       }
     };

@@ -53,8 +53,10 @@ describe('a service under register', { concurrency: 2 }, () => {
     });
     await (await fetch(`${service.url}/http`)).text();
     await service.stop();
+    // On a busy machine the request may wait for the event loop, which has nothing to do with this.
+    const ours = service.spans().filter((span) => span.attributes['waitfall.resource'] !== 'eventloop');
     assert.deepEqual(
-      service.spans().map((span) => span.kind),
+      ours.map((span) => span.kind),
       [SERVER],
     );
   });
