@@ -175,6 +175,15 @@ test('waits that say so themselves are seen, whoever recorded them; known names 
   assert.ok(!found.ids.includes('like-a-wait'), found.ids.join());
 });
 
+test('requests that are named by their method alone are noticed, those with a route are not', async () => {
+  const bare: Span = { ...server(HTTP), name: 'GET' };
+  const routed: Span = { ...bare, attributes: { 'http.route': '/orders' } };
+  const without = await ids('routeless', service('orders', NODE, [bare, poolWait], 20));
+  assert.ok(without.ids.includes('no-routes'), without.ids.join());
+  const known = await ids('routed', service('orders', NODE, [routed, poolWait], 20));
+  assert.ok(!known.ids.includes('no-routes'), known.ids.join());
+});
+
 test('a service in another language and one that only calls are not told to load a Node package', async () => {
   const java = await ids(
     'java',

@@ -90,6 +90,17 @@ test('an existing set-up in code gets two lines there, in its own module format'
   assert.doesNotMatch(lines, /--import/);
 });
 
+test('beside a set-up in code the end of the process and routes of ES modules need a line', () => {
+  const notes = (type: string) =>
+    read(
+      { type, dependencies: { express: '5', '@opentelemetry/sdk-node': '0.223.0' } },
+      { 'telemetry.mjs': "import { NodeSDK } from '@opentelemetry/sdk-node'; new NodeSDK().start();" },
+    ).plan.notes.join('\n');
+  assert.match(notes('module'), /sdk\.shutdown\(\)/);
+  assert.match(notes('module'), /instrumentation\/hook\.mjs/);
+  assert.doesNotMatch(notes('commonjs'), /hook\.mjs/);
+});
+
 test('a distribution is loaded before ours; a vendor agent, a bundler and another runtime are named', () => {
   const auto = read({
     dependencies: { '@opentelemetry/auto-instrumentations-node': '1', fastify: '5' },

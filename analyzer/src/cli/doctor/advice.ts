@@ -28,6 +28,8 @@ const UNEXPLAINED_SHARE = 0.1;
 /** Starts that fall on a whole millisecond: by chance one in a million. */
 const FLOORED_SHARE = 0.5;
 const LEAST_SPANS = 20;
+/** Requests without a route: unknown paths have none either. */
+const ROUTELESS_SHARE = 0.5;
 /** Roots whose parent is missing: more than these are no accident of sampling or of the end of a file. */
 const ORPHAN_SHARE = 0.05;
 
@@ -117,6 +119,20 @@ const orphans: Rule = (facts) =>
       }
     : null;
 
+const noRoutes: Rule = (facts) =>
+  isNode(facts) &&
+  facts.serverSpans >= LEAST_SPANS &&
+  facts.withoutRoute / facts.serverSpans > ROUTELESS_SHARE
+    ? {
+        id: 'no-routes',
+        level: 'more',
+        text: `${percent(facts.withoutRoute / facts.serverSpans)} of its requests do not say their route: all of one method stand together.`,
+        how: hasScope(facts, 'instrumentation-http')
+          ? 'the instrumentation of its framework; in ES modules also --experimental-loader=@opentelemetry/instrumentation/hook.mjs'
+          : 'a framework whose routes are known (express, Fastify, Koa with a router), or set http.route on the server span',
+      }
+    : null;
+
 const noAdmission: Rule = (facts) =>
   facts.serverSpans > 0 && hasWaitfall(facts) && !facts.segments.has('admission_wait')
     ? {
@@ -193,6 +209,7 @@ const RULES: readonly Rule[] = [
   noWaitfall,
   likeAWait,
   unexplainedTime,
+  noRoutes,
   noHolds,
   noAdmission,
 ];

@@ -34,6 +34,8 @@ export interface ServiceFacts {
   readonly databases: Set<string>;
   spans: number;
   serverSpans: number;
+  /** Of these, named by the method alone: nobody said which route it was. */
+  withoutRoute: number;
   /** Trees that begin here and have a client span as root: a load generator, a browser, a script. */
   clientRoots: number;
   orphanRoots: number;
@@ -46,6 +48,9 @@ export interface ServiceFacts {
   statedWaits: number;
 }
 
+/** A server span that was never told its route keeps such a name. */
+const METHOD = /^(HTTP )?[A-Z]+$/;
+
 /** @returns the services of an analysis, the most time first. */
 export function serviceFacts({ forest, partition, classes }: Analysis): ServiceFacts[] {
   const { table } = forest;
@@ -53,6 +58,7 @@ export function serviceFacts({ forest, partition, classes }: Analysis): ServiceF
   const unaccounted = segmentIndex('unaccounted');
   const downstream = segmentIndex('downstream');
   const holdKey = table.strings.find('waitfall.hold.duration_ns');
+  const routeKey = table.strings.find('http.route');
   const systemKeys = ['db.system.name', 'db.system'].map((key) => table.strings.find(key));
   for (let row = 0; row < table.length; row++) {
     const state = forest.state[row];
@@ -71,7 +77,11 @@ export function serviceFacts({ forest, partition, classes }: Analysis): ServiceF
       if (typeof system === 'string') facts.databases.add(system);
     }
     if (state !== STATE.inTree) continue;
-    if (table.kind[row] === KIND.server) facts.serverSpans++;
+    if (table.kind[row] === KIND.server) {
+      facts.serverSpans++;
+      const named = routeKey >= 0 && attributeById(table, row, routeKey) !== undefined;
+      if (!named && METHOD.test(table.strings.text(table.name[row]))) facts.withoutRoute++;
+    }
     const segment = classes.segment[row];
     const own = classes.resource[row] < 0 ? '' : classes.resources[classes.resource[row]];
     // Time of a service below the root's is called downstream for want of anything better (rule 6).
@@ -113,6 +123,7 @@ export function serviceFacts({ forest, partition, classes }: Analysis): ServiceF
       databases: new Set(),
       spans: 0,
       serverSpans: 0,
+      withoutRoute: 0,
       clientRoots: 0,
       orphanRoots: 0,
       trees: 0,

@@ -140,6 +140,9 @@ function admissionLine({ libraries, modules, typescript }: Project): string[] | 
   return [load, use];
 }
 
+/** Frameworks whose routes an official instrumentation names. */
+const ROUTED: readonly string[] = ['express', 'koa'];
+
 function notesOf(project: Project, missing: readonly string[], entry: string | null): string[] {
   const { telemetry, bundler, start, wantedNode } = project;
   const notes: string[] = [];
@@ -151,7 +154,13 @@ function notesOf(project: Project, missing: readonly string[], entry: string | n
   if (telemetry.file !== null) {
     notes.push(
       'the processor it has now can stay: wrap it in WaitfallSpanProcessor instead, where spans should go to both or to it alone',
+      'shut the SDK down when the service ends (await sdk.shutdown() on SIGTERM and SIGINT): else the spans of its last second are lost',
     );
+    if (project.modules === 'ES modules' && project.libraries.some(({ name }) => ROUTED.includes(name))) {
+      notes.push(
+        'routes come from the official instrumentations, which see ES modules only with --experimental-loader=@opentelemetry/instrumentation/hook.mjs',
+      );
+    }
   }
   if (bundler !== null) {
     notes.push(
