@@ -141,6 +141,14 @@ test('routes under mounted routers have few names', async () => {
   assert.equal(span.attributes['url.path'], '/orgs/42/items/9');
   assert.equal((await serverSpan('/orgs/42')).attributes['http.route'], '/orgs/:org');
   assert.equal((await serverSpan('/v1/items/7?q=1')).attributes['url.query'], 'q=1');
+  assert.equal(
+    (await serverSpan('/apps/a/deep/things/7')).attributes['http.route'],
+    '/apps/:app/deep/things/:thing',
+  );
+  assert.equal(
+    (await serverSpan('/street/houses/3/rooms/4')).attributes['http.route'],
+    '/street/houses/:house/rooms/:room',
+  );
 });
 
 test('a client that leaves ends the span once, before and in the middle of the response', async () => {

@@ -8,10 +8,18 @@ const MAX_DEPTH = 8;
 
 type Path = string | RegExp | readonly (string | RegExp)[];
 
-interface Router {
+interface Router extends App {
   stack?: { handle?: Router }[];
   /** Where the router is mounted: the outer router and the path it was given there. */
   [kMounts]?: { outer: Router; path: Path }[];
+}
+
+/** An application is mounted too, by another application or by a router. */
+interface App {
+  parent?: App;
+  mountpath?: Path;
+  set?: unknown;
+  [kMounts]?: Router[typeof kMounts];
 }
 
 interface Route {
@@ -35,7 +43,7 @@ export function patchExpressRouter(express: { Router?: { prototype?: object } })
       const result = inner().apply(this, args);
       for (const layer of this.stack?.slice(before) ?? []) {
         const mounted = layer.handle;
-        if (mounted?.stack !== undefined)
+        if (mounted?.stack !== undefined || typeof mounted?.set === 'function')
           (mounted[kMounts] ??= []).push({ outer: this, path: mountPath(args[0]) });
       }
       return result;
@@ -60,18 +68,18 @@ const patterns = new WeakMap<Route, string[]>();
 
 /** @returns the pattern of the route that answered, of low cardinality; undefined where none did. */
 export function routeOf(request: IncomingMessage): string | undefined {
-  const { route, baseUrl } = request as { route?: Route; baseUrl?: string };
+  const { route, baseUrl, app } = request as { route?: Route; baseUrl?: string; app?: App };
   if (route === undefined || route === null || route.path === undefined) return frameworkRouteOf(request);
   const own = typeof route.path === 'string' ? route.path : String(route.path);
-  const base = baseUrl ? mountPattern(route, baseUrl) : '';
+  const base = baseUrl ? mountPattern(route, baseUrl, app) : '';
   if (base === '') return own;
   return own === '/' ? base : base + own;
 }
 
-function mountPattern(route: Route, baseUrl: string): string {
+function mountPattern(route: Route, baseUrl: string, app: App | undefined): string {
   let known = patterns.get(route);
   if (known === undefined) {
-    known = route[kRouter] === undefined ? [] : mountsOf(route[kRouter], 0);
+    known = route[kRouter] === undefined ? [] : mountsOf(route[kRouter], app, 0);
     patterns.set(route, known);
   }
   if (known.length === 1) return known[0];
@@ -79,13 +87,20 @@ function mountPattern(route: Route, baseUrl: string): string {
   return known.find((pattern) => fits(pattern.split('/'), segments)) ?? baseUrl;
 }
 
-function mountsOf(router: Router, depth: number): string[] {
+function mountsOf(router: Router, app: App | undefined, depth: number): string[] {
+  if (depth > MAX_DEPTH) return [''];
   const mounts = router[kMounts];
-  if (mounts === undefined || depth > MAX_DEPTH) return [''];
-  return mounts.flatMap(({ outer, path }) =>
-    mountsOf(outer, depth + 1).flatMap((base) =>
-      [path].flat().map((part) => (part === '/' ? base : `${base}${String(part)}`)),
-    ),
+  if (mounts !== undefined)
+    return mounts.flatMap(({ outer, path }) => under(mountsOf(outer, app, depth + 1), path));
+  // The application's own router: what the application itself is mounted under comes before it.
+  if (app?.parent !== undefined && app.mountpath !== undefined)
+    return under(mountsOf({}, app.parent, depth + 1), app.mountpath);
+  return app?.[kMounts] === undefined ? [''] : mountsOf(app, undefined, depth + 1);
+}
+
+function under(bases: readonly string[], path: Path): string[] {
+  return bases.flatMap((base) =>
+    [path].flat().map((part) => (part === '/' ? base : `${base}${String(part)}`)),
   );
 }
 

@@ -74,6 +74,18 @@ nested.get('/items/:item', (_request, response) => response.end('item'));
 nested.get('/', (_request, response) => response.end('list'));
 app.use('/orgs/:org', nested);
 app.use('/v1', nested);
+
+// Applications within applications, and one within a router.
+const inner = express();
+inner.get('/things/:thing', (_request, response) => response.json({}));
+const outer = express();
+outer.use('/deep', inner);
+app.use('/apps/:app', outer);
+const guest = express();
+guest.get('/rooms/:room', (_request, response) => response.json({}));
+const house = express.Router();
+house.use('/houses/:house', guest);
+app.use('/street', house);
 app.get('/lost', (_request, response) => response.json([...lost]));
 
 const server = app.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }));
