@@ -56,6 +56,7 @@ for (const framework of ['fastify', 'koa'] as const) {
     assert.equal(root.attributes['http.route'], '/users/:id');
     assert.equal(root.attributes['url.path'], '/users/42');
     assert.equal(body.traceId, traceId);
+    assert.equal((await get(ports[framework], '/api/users/42')).root.name, 'GET /api/users/:id');
     const missing = await get(ports[framework], '/nowhere/7');
     assert.equal(missing.root.attributes['http.route'], undefined);
     assert.equal(missing.root.name, 'GET');

@@ -1,7 +1,8 @@
-// Servers that are no express application: Fastify, Koa with a router's mark, HTTP/2 imported by name.
+// Servers that are no express application: Fastify with plugins, Koa with nested routers, HTTP/2 imported by name.
 
 import { createServer } from 'node:http';
 import { createServer as createHttp2Server } from 'node:http2';
+import Router from '@koa/router';
 import { trace } from '@opentelemetry/api';
 import fastifyFactory from 'fastify';
 import Koa from 'koa';
@@ -10,19 +11,25 @@ const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const active = () => trace.getActiveSpan()?.spanContext().traceId ?? 'none';
 
 const fastify = fastifyFactory();
-fastify.get('/users/:id', async () => {
-  await sleep(1);
-  return { traceId: active() };
-});
+const users = async (instance) => {
+  instance.get('/users/:id', async () => {
+    await sleep(1);
+    return { traceId: active() };
+  });
+};
+fastify.register(users);
+fastify.register(users, { prefix: '/api' });
 await fastify.listen({ port: 0, host: '127.0.0.1' });
 
 const koa = new Koa();
-koa.use(async (ctx) => {
-  // What @koa/router leaves on the context.
-  if (ctx.path.startsWith('/users/')) ctx._matchedRoute = '/users/:id';
+const userRouter = new Router({ prefix: '/users' });
+userRouter.get('/:id', async (ctx) => {
   await sleep(1);
   ctx.body = { traceId: active() };
 });
+const api = new Router({ prefix: '/api' });
+api.use(userRouter.routes());
+koa.use(userRouter.routes()).use(api.routes());
 const koaServer = koa.listen(0, '127.0.0.1');
 
 const http2 = createHttp2Server(async (request, response) => {
