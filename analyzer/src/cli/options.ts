@@ -114,7 +114,7 @@ function change(text: string): string {
     parseChange(text);
     return text;
   } catch (error) {
-    throw errors.badOption('--what-if', text, (error as Error).message);
+    throw errors.badSyntax('--what-if', (error as Error).message);
   }
 }
 
@@ -122,7 +122,7 @@ function objective(text: string): Objective {
   try {
     return parseObjective(text);
   } catch (error) {
-    throw errors.badOption('--objective', text, (error as Error).message);
+    throw errors.badSyntax('--objective', (error as Error).message);
   }
 }
 

@@ -54,7 +54,7 @@ test('2: wrong use, said in one sentence with what to do', async () => {
     [['report', good, '--threads', 'many'], /--threads 'many' is not understood; write a number/],
     [['report', good, '--from', 'yesterday'], /--from 'yesterday' is not understood; write a time/],
     [['report', good, '--objective', 'p42<1ms'], /p42<1ms/],
-    [['report', good, '--what-if', 'more servers'], /--what-if 'more servers' is not understood/],
+    [['report', good, '--what-if', 'more servers'], /--what-if: change 'more servers' is not understood/],
     [
       ['report', good, '--from', '2031-01-01'],
       /no request starts between --from and --to; .* from 2025-10-09T08:53:20\.000Z to /,

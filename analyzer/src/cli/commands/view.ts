@@ -34,10 +34,14 @@ export async function viewComparison(before: string, after: string, flags: Commo
   return (await open(job, command, flags)) ?? compareCommand(before, after, { ...flags, format: 'text' });
 }
 
-/** @returns true when the screens can be used: both ends are terminals, nothing is piped in, nobody reads them aloud. */
+/**
+ * @returns true when the screens can be used: both ends are terminals that can move a cursor, nothing is piped in,
+ * nobody reads them aloud.
+ */
 export function canOpen(inputs: readonly string[], flags: CommonFlags): boolean {
   if (process.stdin.isTTY !== true || process.stdout.isTTY !== true || flags.output !== undefined)
     return false;
+  if (process.env['TERM'] === 'dumb') return false;
   return process.env['INK_SCREEN_READER'] !== 'true' && inputs.length > 0 && !inputs.includes('-');
 }
 
