@@ -1,17 +1,11 @@
 import { REQUEST_OUTCOMES } from '../classify/types.ts';
 import type { Activity } from './activity.ts';
+import { isStable } from './backlog-growth.ts';
 import { type Parts, requestGroup } from './groups.ts';
-import type { InFlight } from './in-flight.ts';
 import { windowAt } from './intervals.ts';
 import type { Requests } from './requests-types.ts';
 import type { WindowRow } from './types.ts';
 import type { Timeline } from './windows.ts';
-
-/** Points of a window at which the backlog is looked at. */
-const SAMPLES = 24;
-/** A backlog that grows by this many standard deviations of its own noise is growing. */
-const NOISE = 4;
-const GROWTH_OF_ENTERED = 0.05;
 
 /** One row a window, with its accounting (in flight at the start + entered − left = in flight at the end). */
 export function windowRows(
@@ -48,7 +42,7 @@ export function windowRows(
       byOutcome: group.byOutcome,
       latencyNs: group.latencyNs,
       goodLatencyNs: group.goodLatencyNs,
-      stable: isStable(timeline.inFlight, window.startNs, window.endNs, window.requests),
+      stable: isStable(timeline.inFlight, window),
       segments: group.segments,
       accounting: {
         // Sums of weights far apart may cancel to a little less than none.
@@ -74,25 +68,4 @@ function admissions(activity: Activity, requests: Requests, timeline: Timeline):
     if (w >= 0) sums[w] += requests.weight[holds.request[i]];
   }
   return isKnown ? sums : null;
-}
-
-/**
- * Whether the backlog stays: the least-squares slope of requests in flight over the window, times its length, is
- * within four times the noise √(mean in flight) and below 5 % of the arrivals. null with fewer than 20 arrivals.
- */
-function isStable(backlog: InFlight, startNs: number, endNs: number, entered: number): boolean | null {
-  if (entered < 20) return null;
-  const step = (endNs - startNs) / SAMPLES;
-  let sum = 0;
-  let slope = 0;
-  let spread = 0;
-  for (let s = 0; s < SAMPLES; s++) {
-    const inFlight = backlog.at(startNs + (s + 0.5) * step);
-    const x = s - (SAMPLES - 1) / 2;
-    sum += inFlight;
-    slope += x * inFlight;
-    spread += x * x;
-  }
-  const growth = (slope / spread) * SAMPLES;
-  return growth <= Math.max(NOISE * Math.sqrt(Math.max(1, sum / SAMPLES)), GROWTH_OF_ENTERED * entered);
 }

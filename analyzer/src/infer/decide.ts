@@ -1,4 +1,6 @@
+import { backlogGrowth, isStable } from '../aggregate/backlog-growth.ts';
 import type { QueueModel } from '../aggregate/queue-model.ts';
+import type { Window } from '../aggregate/windows.ts';
 import { holdsBacklog, ratedByPlateau } from './backlog.ts';
 import { findChain } from './chain.ts';
 import type { Facts, Inference } from './facts.ts';
@@ -11,6 +13,8 @@ import { perSecond } from './numbers.ts';
 const FEWEST_REQUESTS = 30;
 /** Rates that differ by less are one rate. */
 const LEAST_VARIATION = 1.2;
+/** A service that leaves this share of what arrives in a window unfinished does not keep up. */
+const BEHIND = 0.2;
 
 /** The status, and rules 6 to 9 where they may be applied. */
 export function decide(facts: Facts): Inference {
@@ -47,6 +51,13 @@ export function decide(facts: Facts): Inference {
     (model) => (model.kind !== 'downstream' && !ratedByPlateau(model)) || backlogged(model),
   );
   if (first === null) {
+    const behind = firstWindowBehind(frame);
+    if (behind !== null) {
+      return refuse(
+        'not-enough-data',
+        `from ${perSecond(behind.arrivalsPerSecond)} on the service falls behind what arrives, yet no queue in the input is full: what holds it up is not in these spans, or a part of them is missing`,
+      );
+    }
     return refuse('not-saturated', `no queue is full and growing up to ${perSecond(frame.topRate)}`);
   }
   const knee = findKnee(first.model, first.rate, first.rule === '7a', models, frame, activity, requests);
@@ -60,6 +71,19 @@ export function decide(facts: Facts): Inference {
     next,
     nextPerSecond: next?.saturatesAt ?? null,
   };
+}
+
+/** The lowest rate at which the backlog grows for certain, by more than bursts explain. */
+function firstWindowBehind({ timeline, rising }: Facts['frame']): Window | null {
+  const { windows, inFlight } = timeline;
+  const behind = rising
+    .map((w) => windows[w])
+    .filter(
+      (window) =>
+        isStable(inFlight, window) === false &&
+        backlogGrowth(inFlight, window).growth > BEHIND * window.requests,
+    );
+  return behind[0] ?? null;
 }
 
 function nextAfter(first: QueueModel, models: readonly QueueModel[]): QueueModel | null {

@@ -13,6 +13,8 @@ const SERVER_BELOW_TOP = 0.97;
 const SERVER_FULL = 0.95;
 /** A queue that loses: this share more of its arrivals is rejected or times out than at low load. */
 const LOSS_GROWTH = 0.02;
+/** Windows beyond a limit that show how far a queue was driven: the further ones are deep overload, where much is lost. */
+const NEAR_LIMIT = 2;
 /** A loss system is never full on average: with random arrivals at its rate one server is busy half the time (Erlang B). */
 const FULL_LOSING = 0.5;
 
@@ -67,7 +69,7 @@ export function drivenUtilization(
   const { windows } = frame.timeline;
   const limit = 0.95 * perSecond;
   let beyond = frame.rising.filter((w) => windows[w].arrivalsPerSecond >= limit);
-  if (beyond.length === 0) beyond = frame.rising.slice(-1);
+  beyond = beyond.length === 0 ? frame.rising.slice(-1) : beyond.slice(0, NEAR_LIMIT);
   const known = beyond.flatMap((w) => model.utilization[w] ?? []);
   return known.length > 0 ? known.reduce((a, b) => a + b, 0) / known.length : null;
 }

@@ -105,6 +105,18 @@ test('rule 7: a queue behind the bottleneck is not as busy as its R promises', (
   assert.equal(findFirst([behind, full], frame())?.model.name, 'full');
 });
 
+test('rule 7: how far a queue was driven is seen near its limit, not where overload lost most of the requests', () => {
+  const overrun = model({
+    index: 0,
+    name: 'threadpool',
+    kind: 'threadpool',
+    saturatesAt: 60,
+    waitMs: GROWING,
+    utilization: [0.3, 0.7, 0.97, 1, 0.3, 0],
+  });
+  assert.equal(findFirst([overrun], frame())?.model.name, 'threadpool');
+});
+
 test('rule 7: near ties are named with the first', () => {
   const a = model({
     index: 0,
