@@ -1,5 +1,5 @@
 import type { Call } from './activity.ts';
-import { FIRST, grownFloat64, grownInt32, grownUint8, RecordList } from './record-list.ts';
+import { FIRST, RecordList } from './record-list.ts';
 
 /** All calls of the requests to servers that say nothing about their queues. */
 export class CallList extends RecordList<Call> {
@@ -62,16 +62,5 @@ export class CallList extends RecordList<Call> {
       counts.set(this.queue[i], at + 1);
     }
     return members;
-  }
-
-  protected grow(capacity: number): void {
-    this.queue = grownInt32(this.queue, capacity);
-    this.request = grownInt32(this.request, capacity);
-    this.row = grownInt32(this.row, capacity);
-    this.startNs = grownFloat64(this.startNs, capacity);
-    this.endNs = grownFloat64(this.endNs, capacity);
-    this.durationNs = grownFloat64(this.durationNs, capacity);
-    this.operation = grownInt32(this.operation, capacity);
-    this.failed = grownUint8(this.failed, capacity);
   }
 }

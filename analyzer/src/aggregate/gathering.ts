@@ -1,5 +1,6 @@
 import { ATTR_SEGMENT } from '@waitfall/instrumentation/conventions';
 import { AttributeReader } from '../model/attribute-reader.ts';
+import { Names } from '../model/names.ts';
 import type { SpanTable } from '../model/span-table.ts';
 import type { Activity } from './activity.ts';
 import { CallList } from './call-list.ts';
@@ -7,7 +8,7 @@ import { HoldList } from './hold-list.ts';
 import { OpenList, type ProcessRecords, ProfileList, StatedWorkList } from './process-records.ts';
 import { QueueIndex } from './queue-index.ts';
 import { SliceList } from './slice-list.ts';
-import { Operations } from './statement.ts';
+import { orderByRequest, sortByRequest } from './sort-records.ts';
 import { WaitList } from './wait-list.ts';
 
 /** The step behind those of queue-index.ts: holds of single statements. */
@@ -25,7 +26,7 @@ export interface HoldStep {
  */
 export class Gathering {
   readonly index = new QueueIndex();
-  readonly operations = new Operations();
+  readonly operations = new Names();
   readonly activity: { -readonly [K in keyof Activity]: Activity[K] };
   readonly processes: ProcessRecords;
   /** What spans of holds call what they held. */
@@ -70,5 +71,51 @@ export class Gathering {
   startStep(step: number): void {
     const last = this.holdSteps.at(-1);
     if (last?.step !== step) this.holdSteps.push({ from: this.activity.holds.length, step });
+  }
+
+  /**
+   * Numbers requests and queues as one pass over all requests would have done, and puts all records in that order.
+   *
+   * @param rank where each request stands among all
+   * @param laterNs how much later the requests begin than what their times are relative to
+   */
+  settle(rank: Int32Array, laterNs: number): void {
+    const { waits, holds, work, pauses, calls } = this.activity;
+    const { queue, instances } = this.index.settle((request) => rank[request]);
+    for (const list of [waits, holds, work, pauses]) {
+      for (let i = 0; i < list.length; i++) list.instance[i] = instances[list.queue[i]][list.instance[i]];
+    }
+    for (const list of [waits, holds, work, pauses, calls]) {
+      for (let i = 0; i < list.length; i++) list.queue[i] = queue[list.queue[i]];
+    }
+    const { open } = this.processes;
+    for (const list of [waits, holds, work, pauses, calls, open]) {
+      for (let i = 0; i < list.length; i++) {
+        list.startNs[i] -= laterNs;
+        list.endNs[i] -= laterNs;
+      }
+    }
+    for (const list of [waits, holds, work, pauses, calls, ...Object.values(this.processes)]) {
+      for (let i = 0; i < list.length; i++) list.request[i] = rank[list.request[i]];
+    }
+    this.#sortHoldsByStep();
+    for (const list of [waits, work, pauses, calls, ...Object.values(this.processes)]) sortByRequest(list);
+  }
+
+  /** Step by step, in each by request. */
+  #sortHoldsByStep(): void {
+    const { holds } = this.activity;
+    const order = new Int32Array(holds.length);
+    let at = 0;
+    for (let step = 0; step <= AFTER_HOLDS; step++) {
+      const first = at;
+      for (const [s, { from, step: own }] of this.holdSteps.entries()) {
+        if (own !== step) continue;
+        const to = this.holdSteps[s + 1]?.from ?? holds.length;
+        for (let i = from; i < to; i++) order[at++] = i;
+      }
+      orderByRequest(holds.request, order.subarray(first, at));
+    }
+    holds.reorder(order);
   }
 }

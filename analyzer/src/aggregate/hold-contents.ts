@@ -1,6 +1,7 @@
 import { SEGMENTS } from '@waitfall/instrumentation/conventions';
 import { isWait } from '../classify/classify.ts';
 import type { Classes, SegmentName } from '../classify/types.ts';
+import { RowIndex } from '../model/row-index.ts';
 import type { Forest } from '../tree/types.ts';
 import type { Activity, Hold } from './activity.ts';
 import { ContentNames } from './content-names.ts';
@@ -12,6 +13,7 @@ import type { Requests } from './requests-types.ts';
 import { addTo, type Lane, lanesOf, type Series } from './series.ts';
 import { SpanQueues } from './span-queues.ts';
 import { StatementReader } from './statement.ts';
+import { type EachPart, holdsRow, type TreePart } from './tree-parts.ts';
 
 /** A stretch of a span that is really something else: how rebuilt waits get into the pieces (official spans only). */
 export interface Overlay {
@@ -34,8 +36,7 @@ const MOSTLY_INSIDE = 0.5;
  * nested waits, pieces of servers as their cost at low load plus the excess, work as service by the event loop.
  */
 export function addHoldContents(
-  forest: Forest,
-  classes: Classes,
+  eachPart: EachPart,
   requests: Requests,
   activity: Activity,
   index: QueueIndex,
@@ -44,20 +45,23 @@ export function addHoldContents(
   overlays: ReadonlyMap<number, readonly Overlay[]>,
 ): void {
   if (activity.holds.length === 0) return;
-  const pieces = new LabelledPieces(forest, classes, index, overlays);
-  const contents = new Contents(forest, requests, activity, series, baselines);
+  const served = new ServedInside(activity, baselines);
   const { offset, members } = holdsByRequest(activity, requests);
-  for (let request = 0; request < requests.count; request++) {
-    if (offset[request] === offset[request + 1] || requests.window[request] < 0) continue;
-    const holds: Hold[] = [];
-    for (let k = offset[request]; k < offset[request + 1]; k++) holds.push(activity.holds.at(members[k]));
-    contents.addTogether(holds, request);
-    pieces.forget();
-    for (const { part, times } of stretchesOf(holds, series)) {
-      contents.add(part, pieces.under(part.host), times);
+  eachPart((part) => {
+    const pieces = new LabelledPieces(part, index, overlays);
+    const contents = new Contents(part, requests, activity, series, baselines, served);
+    for (const request of part.requests) {
+      if (offset[request] === offset[request + 1] || requests.window[request] < 0) continue;
+      const holds: Hold[] = [];
+      for (let k = offset[request]; k < offset[request + 1]; k++) holds.push(activity.holds.at(members[k]));
+      contents.addTogether(holds, request);
+      pieces.forget();
+      for (const stretch of stretchesOf(holds, series)) {
+        contents.add(stretch.part, pieces.under(stretch.part.host - part.firstRow), stretch.times);
+      }
     }
-  }
-  pieces.giveBack();
+    pieces.giveBack();
+  });
 }
 
 /** @returns the holds of each request i: members[offset[i]] .. members[offset[i + 1]]. */
@@ -93,8 +97,7 @@ class LabelledPieces {
   readonly #pieces: Labelled[][] = [];
 
   constructor(
-    forest: Forest,
-    classes: Classes,
+    { forest, classes }: TreePart,
     index: QueueIndex,
     overlays: ReadonlyMap<number, readonly Overlay[]>,
   ) {
@@ -151,37 +154,90 @@ class LabelledPieces {
 
 const NONE: readonly Overlay[] = [];
 
-/** Sums the contents of holds into the series of their queues. */
-class Contents {
-  readonly #forest: Forest;
-  readonly #requests: Requests;
+/** How much of each call and connection lies inside the hold looked at. */
+class ServedInside {
   readonly #activity: Activity;
-  readonly #series: readonly Series[];
   readonly #baselines: Baselines;
-  readonly #names: ContentNames;
-  readonly #windows: number;
   /** By call (wait): ns of it inside the hold; 0 but for those in the list beside it. */
   readonly #callNs: Float64Array;
   readonly #connectNs: Float64Array;
   readonly #calls: number[] = [];
   readonly #connections: number[] = [];
 
-  constructor(
-    forest: Forest,
-    requests: Requests,
-    activity: Activity,
-    series: readonly Series[],
-    baselines: Baselines,
-  ) {
-    this.#forest = forest;
-    this.#requests = requests;
+  constructor(activity: Activity, baselines: Baselines) {
     this.#activity = activity;
-    this.#series = series;
     this.#baselines = baselines;
-    this.#names = new ContentNames(forest.table, series, new StatementReader(forest.table));
-    this.#windows = series[0]?.holds.length ?? 0;
     this.#callNs = new Float64Array(activity.calls.length);
     this.#connectNs = new Float64Array(activity.waits.length);
+  }
+
+  call(i: number, ns: number): void {
+    note(this.#callNs, this.#calls, i, ns);
+  }
+
+  connection(i: number, ns: number): void {
+    note(this.#connectNs, this.#connections, i, ns);
+  }
+
+  /** Adds the calls and connections noted, and forgets them. */
+  addTo(lanes: readonly Lane[], w: number, weight: number, windows: number): void {
+    const { calls, waits } = this.#activity;
+    for (const i of this.#calls) {
+      const insideNs = this.#callNs[i];
+      this.#callNs[i] = 0;
+      const served = {
+        queue: calls.queue[i],
+        durationNs: calls.durationNs[i],
+        baseNs: this.#baselines.callNs[i],
+      };
+      addServed(lanes, served, insideNs, w, weight, windows);
+    }
+    for (const i of this.#connections) {
+      const insideNs = this.#connectNs[i];
+      this.#connectNs[i] = 0;
+      const durationNs = waits.endNs[i] - waits.startNs[i];
+      const served = { queue: waits.queue[i], durationNs, baseNs: this.#baselines.connectionNs[i] };
+      addServed(lanes, served, insideNs, w, weight, windows);
+    }
+    this.#calls.length = 0;
+    this.#connections.length = 0;
+  }
+}
+
+/** Sums the contents of holds into the series of their queues. */
+class Contents {
+  readonly #forest: Forest;
+  readonly #requests: Requests;
+  readonly #series: readonly Series[];
+  readonly #names: ContentNames;
+  readonly #windows: number;
+  readonly #served: ServedInside;
+  /** By row of the part: index of its call, and of its wait for a connection. */
+  readonly #callOfRow = new RowIndex();
+  readonly #connectionOfRow = new RowIndex();
+
+  constructor(
+    part: TreePart,
+    requests: Requests,
+    { calls, waits }: Activity,
+    series: readonly Series[],
+    { connectionNs }: Baselines,
+    served: ServedInside,
+  ) {
+    const { table } = part.forest;
+    this.#forest = part.forest;
+    this.#requests = requests;
+    this.#series = series;
+    this.#names = new ContentNames(table, series, new StatementReader(table));
+    this.#windows = series[0]?.holds.length ?? 0;
+    this.#served = served;
+    for (let i = 0; i < calls.length; i++) {
+      if (holdsRow(part, calls.row[i])) this.#callOfRow.set(calls.row[i] - part.firstRow, i);
+    }
+    for (let i = 0; i < waits.length; i++) {
+      if (Number.isNaN(connectionNs[i]) || !holdsRow(part, waits.row[i])) continue;
+      this.#connectionOfRow.set(waits.row[i] - part.firstRow, i);
+    }
   }
 
   /** Which holds of one request overlap: what a change of one does to the other (what-if) follows from it. */
@@ -222,8 +278,8 @@ class Contents {
       const weighted = ns * weight;
       this.#names.add(own, row, segment, queue, weighted);
       if (segment === CONNECTION_WAIT) {
-        const wait = this.#baselines.waitOfRow.of(row);
-        if (wait >= 0) note(this.#connectNs, this.#connections, wait, ns);
+        const wait = this.#connectionOfRow.of(row);
+        if (wait >= 0) this.#served.connection(wait, ns);
       } else if (isWait(segment)) {
         if (queue < 0 || queue === hold.queue) continue;
         for (const lane of lanes) addTo(lane.nestedNs, queue, w, weighted, this.#windows);
@@ -232,40 +288,16 @@ class Contents {
         for (const lane of lanes) addTo(lane.serviceNs, queue, w, weighted, this.#windows);
       } else if (segment === DOWNSTREAM) {
         const call = this.#callAbove(row);
-        if (call >= 0) note(this.#callNs, this.#calls, call, ns);
+        if (call >= 0) this.#served.call(call, ns);
       }
     }
-    this.#addServed(lanes, w, weight);
-  }
-
-  /** Adds the calls and connections noted, and forgets them. */
-  #addServed(lanes: readonly Lane[], w: number, weight: number): void {
-    const { calls, waits } = this.#activity;
-    for (const i of this.#calls) {
-      const insideNs = this.#callNs[i];
-      this.#callNs[i] = 0;
-      const served = {
-        queue: calls.queue[i],
-        durationNs: calls.durationNs[i],
-        baseNs: this.#baselines.callNs[i],
-      };
-      addServed(lanes, served, insideNs, w, weight, this.#windows);
-    }
-    for (const i of this.#connections) {
-      const insideNs = this.#connectNs[i];
-      this.#connectNs[i] = 0;
-      const durationNs = waits.endNs[i] - waits.startNs[i];
-      const served = { queue: waits.queue[i], durationNs, baseNs: this.#baselines.connectionNs[i] };
-      addServed(lanes, served, insideNs, w, weight, this.#windows);
-    }
-    this.#calls.length = 0;
-    this.#connections.length = 0;
+    this.#served.addTo(lanes, w, weight, this.#windows);
   }
 
   #callAbove(row: number): number {
     const { parent } = this.#forest;
     for (let up = row; up >= 0; up = parent[up]) {
-      const call = this.#baselines.callOfRow.of(up);
+      const call = this.#callOfRow.of(up);
       if (call >= 0) return call;
     }
     return -1;

@@ -1,5 +1,5 @@
 import type { Hold } from './activity.ts';
-import { FIRST, grownFloat64, grownInt32, RecordList } from './record-list.ts';
+import { FIRST, RecordList } from './record-list.ts';
 
 /** All holds of the requests. */
 export class HoldList extends RecordList<Hold> {
@@ -45,17 +45,6 @@ export class HoldList extends RecordList<Hold> {
     const own: Hold[] = [];
     for (let i = 0; i < this.length; i++) if (this.queue[i] === queue) own.push(this.at(i));
     return own;
-  }
-
-  protected grow(capacity: number): void {
-    this.queue = grownInt32(this.queue, capacity);
-    this.instance = grownInt32(this.instance, capacity);
-    this.request = grownInt32(this.request, capacity);
-    this.row = grownInt32(this.row, capacity);
-    this.host = grownInt32(this.host, capacity);
-    this.startNs = grownFloat64(this.startNs, capacity);
-    this.endNs = grownFloat64(this.endNs, capacity);
-    this.key = grownInt32(this.key, capacity);
   }
 
   #keyId(key: string | null): number {

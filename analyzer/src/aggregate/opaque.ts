@@ -1,4 +1,3 @@
-import { RowIndex } from '../model/row-index.ts';
 import type { Activity } from './activity.ts';
 import { callBaselines, callsAhead } from './call-cost.ts';
 import type { CallList } from './call-list.ts';
@@ -16,9 +15,6 @@ export interface Baselines {
   readonly connectionNs: Float64Array;
   /** By queue: fit of hidden servers, null where none was found or wanted. */
   readonly fits: ReadonlyMap<number, HiddenCapacity>;
-  /** Index into `activity.calls` (`activity.waits`, connections only) by row, for the composition of holds. */
-  readonly callOfRow: RowIndex;
-  readonly waitOfRow: RowIndex;
 }
 
 /**
@@ -61,18 +57,10 @@ export function measureOpaque(
     if (own.queue.kind === 'connection')
       measureConnections(own, activity.waits, connectionNs, requests, timeline);
   }
-  const callOfRow = new RowIndex();
-  for (let i = 0; i < calls.length; i++) callOfRow.set(calls.row[i], i);
-  const waitOfRow = new RowIndex();
-  for (let i = 0; i < activity.waits.length; i++) {
-    if (!Number.isNaN(connectionNs[i])) waitOfRow.set(activity.waits.row[i], i);
-  }
   return {
     callNs,
     connectionNs,
     fits,
-    callOfRow,
-    waitOfRow,
   };
 }
 

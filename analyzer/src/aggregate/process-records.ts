@@ -1,7 +1,7 @@
 import type { AttributeValue } from '../model/attributes.ts';
 import { decodeValue } from '../model/span-codes.ts';
 import type { StringPool } from '../model/strings.ts';
-import { FIRST, grownFloat64, grownInt32, RecordList } from './record-list.ts';
+import { FIRST, RecordList } from './record-list.ts';
 
 /** Work that a span states for its whole process: slices too short for a span included. */
 export interface StatedWorkRecord {
@@ -52,12 +52,6 @@ export class StatedWorkList extends RecordList<StatedWorkRecord> {
   at(i: number): StatedWorkRecord {
     return { request: this.request[i], resource: this.resource[i], ns: this.ns[i] };
   }
-
-  protected grow(capacity: number): void {
-    this.request = grownInt32(this.request, capacity);
-    this.resource = grownInt32(this.resource, capacity);
-    this.ns = grownFloat64(this.ns, capacity);
-  }
 }
 
 export class OpenList extends RecordList<OpenRecord> {
@@ -84,14 +78,6 @@ export class OpenList extends RecordList<OpenRecord> {
       endNs: this.endNs[i],
       utilization: this.utilization[i],
     };
-  }
-
-  protected grow(capacity: number): void {
-    this.request = grownInt32(this.request, capacity);
-    this.resource = grownInt32(this.resource, capacity);
-    this.startNs = grownFloat64(this.startNs, capacity);
-    this.endNs = grownFloat64(this.endNs, capacity);
-    this.utilization = grownFloat64(this.utilization, capacity);
   }
 }
 
@@ -121,11 +107,5 @@ export class ProfileList extends RecordList<ProfileRecord> {
   functionsOf(i: number): readonly AttributeValue[] {
     const value = decodeValue(this.#strings.text(this.functions[i]));
     return Array.isArray(value) ? value : [];
-  }
-
-  protected grow(capacity: number): void {
-    this.request = grownInt32(this.request, capacity);
-    this.lengthNs = grownFloat64(this.lengthNs, capacity);
-    this.functions = grownInt32(this.functions, capacity);
   }
 }

@@ -18,22 +18,26 @@ export abstract class RecordList<T> {
 
   /** @returns where the next record goes; the columns have room for it. */
   protected next(capacity: number): number {
-    if (this.#length === capacity) this.grow(capacity * 2);
+    if (this.#length === capacity)
+      this.#eachColumn((column) => grown(column, madeLike(column, capacity * 2)));
     return this.#length++;
   }
 
-  protected abstract grow(capacity: number): void;
-
   /** Puts record order[i] in place i, one column after the other. */
   reorder(order: Int32Array): void {
-    const columns = this as unknown as Record<string, unknown>;
-    for (const [name, column] of Object.entries(columns)) {
-      if (!isColumn(column)) continue;
-      const moved = new (column.constructor as new (length: number) => Column)(order.length);
+    this.#eachColumn((column) => {
+      const moved = madeLike(column, order.length);
       for (let i = 0; i < order.length; i++) moved[i] = column[order[i]];
-      columns[name] = moved;
-    }
+      return moved;
+    });
     this.#length = order.length;
+  }
+
+  /** Puts another column in the place of each. */
+  #eachColumn(change: (column: Column) => Column): void {
+    const columns = this as unknown as Record<string, unknown>;
+    for (const [name, column] of Object.entries(columns))
+      if (isColumn(column)) columns[name] = change(column);
   }
 
   *[Symbol.iterator](): Generator<T> {
@@ -54,23 +58,20 @@ export abstract class RecordList<T> {
   }
 }
 
-type Column = Int32Array | Float64Array | Uint8Array;
+type Column = Int32Array | Uint32Array | Float64Array | Uint8Array;
 
 function isColumn(value: unknown): value is Column {
-  return value instanceof Int32Array || value instanceof Float64Array || value instanceof Uint8Array;
+  return (
+    value instanceof Int32Array ||
+    value instanceof Uint32Array ||
+    value instanceof Float64Array ||
+    value instanceof Uint8Array
+  );
+}
+
+function madeLike(column: Column, length: number): Column {
+  return new (column.constructor as new (length: number) => Column)(length);
 }
 
 /** Capacity of a new list. */
 export const FIRST = 256;
-
-export function grownInt32(column: Int32Array, capacity: number): Int32Array {
-  return grown(column, new Int32Array(capacity));
-}
-
-export function grownFloat64(column: Float64Array, capacity: number): Float64Array {
-  return grown(column, new Float64Array(capacity));
-}
-
-export function grownUint8(column: Uint8Array, capacity: number): Uint8Array {
-  return grown(column, new Uint8Array(capacity));
-}

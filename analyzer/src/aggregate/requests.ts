@@ -1,6 +1,7 @@
 import { ATTR_OUTCOME, ATTR_SEGMENT, OUTCOMES } from '@waitfall/instrumentation/conventions';
 import { type Classes, REQUEST_OUTCOMES, type RequestOutcome } from '../classify/types.ts';
 import { AttributeReader } from '../model/attribute-reader.ts';
+import { Names } from '../model/names.ts';
 import { KIND, STATUS } from '../model/span.ts';
 import { compareSpanIds, type SpanTable, spanIdText, startUnixNano } from '../model/span-table.ts';
 import type { Forest, Tree } from '../tree/types.ts';
@@ -13,14 +14,29 @@ export interface TimeRange {
   readonly toUnixNano?: bigint;
 }
 
+/** What has to be the same for all parts of an input whose requests are read part by part. */
+export interface PartOfRequests {
+  /** No tree of the whole input has a true root. */
+  readonly substitutes: boolean;
+  /** null: the earliest start of the part. */
+  readonly originUnixNano: bigint | null;
+  readonly routes: Names;
+}
+
 /**
  * Reads route, duration and outcome of every request, ordered by root start (ties: trace id, then root span id, so
  * that nothing depends on the order of the input). Weights come from `tracestate ot=th:`, else 1; windows are
  * assigned later.
  */
-export function collectRequests(forest: Forest, classes: Classes, range: TimeRange = {}): Requests {
+export function collectRequests(
+  forest: Forest,
+  classes: Classes,
+  range: TimeRange = {},
+  inParts: PartOfRequests | null = null,
+): Requests {
   const { trees, table } = forest;
-  const substitutes = trees.length > 0 && !trees.some((tree) => tree.kind === 'true');
+  const substitutes =
+    inParts?.substitutes ?? (trees.length > 0 && !trees.some((tree) => tree.kind === 'true'));
   const chosen: number[] = [];
   for (let t = 0; t < trees.length; t++) {
     if (!substitutes && trees[t].kind !== 'true') continue;
@@ -28,7 +44,9 @@ export function collectRequests(forest: Forest, classes: Classes, range: TimeRan
   }
   sortTrees(forest, chosen);
   const count = chosen.length;
-  const originUnixNano = count === 0 ? 0n : startUnixNano(table, trees[chosen[0]].root);
+  const originUnixNano =
+    inParts?.originUnixNano ?? (count === 0 ? 0n : startUnixNano(table, trees[chosen[0]].root));
+  const routes = inParts?.routes ?? new Names();
   const requests = {
     count,
     originUnixNano,
@@ -37,26 +55,19 @@ export function collectRequests(forest: Forest, classes: Classes, range: TimeRan
     durationNs: new Float64Array(count),
     outcome: new Uint8Array(count),
     route: new Int32Array(count),
-    routes: [] as string[],
+    routes: routes.list,
     weight: new Float64Array(count),
     chosenWithoutWeight: 0,
     window: new Int32Array(count).fill(-1),
     outcomes: REQUEST_OUTCOMES,
     substitutes,
   };
-  const routeIds = new Map<string, number>();
   const readers = requestReaders(table);
   const originSec = Number(originUnixNano / NS);
   const originNs = Number(originUnixNano % NS);
   for (let i = 0; i < count; i++) {
     const tree = trees[chosen[i]];
-    const name = routeOf(forest, tree);
-    let id = routeIds.get(name);
-    if (id === undefined) {
-      id = requests.routes.push(name) - 1;
-      routeIds.set(name, id);
-    }
-    requests.route[i] = id;
+    requests.route[i] = routes.of(routeOf(forest, tree));
     requests.startNs[i] = (table.startSec[tree.root] - originSec) * 1e9 + table.startNs[tree.root] - originNs;
     requests.durationNs[i] = forest.end[tree.root] - forest.start[tree.root];
     requests.outcome[i] = REQUEST_OUTCOMES.indexOf(outcomeOf(forest, classes, tree));

@@ -1,7 +1,7 @@
 import { sortByKey } from '../model/ordering.ts';
 import type { Slice } from './activity.ts';
 import type { Span } from './intervals.ts';
-import { FIRST, grownFloat64, grownInt32, RecordList } from './record-list.ts';
+import { FIRST, RecordList } from './record-list.ts';
 
 /** All slices of work, or all pauses, of the requests. */
 export class SliceList extends RecordList<Slice> {
@@ -28,14 +28,6 @@ export class SliceList extends RecordList<Slice> {
       startNs: this.startNs[i],
       endNs: this.endNs[i],
     };
-  }
-
-  protected grow(capacity: number): void {
-    this.queue = grownInt32(this.queue, capacity);
-    this.instance = grownInt32(this.instance, capacity);
-    this.request = grownInt32(this.request, capacity);
-    this.startNs = grownFloat64(this.startNs, capacity);
-    this.endNs = grownFloat64(this.endNs, capacity);
   }
 }
 

@@ -1,4 +1,5 @@
 import { AttributeReader } from '../model/attribute-reader.ts';
+import { Names } from '../model/names.ts';
 import { PairIds } from '../model/pair-ids.ts';
 import { KIND } from '../model/span.ts';
 import type { SpanTable } from '../model/span-table.ts';
@@ -18,28 +19,14 @@ const RELATION = /\b(?:UPDATE|INTO|FROM|MERGE\s+INTO)\s+(?:ONLY\s+)?("?[\w$]+"?(
 const UPDATED = /\bUPDATE\s+(?:ONLY\s+)?("?[\w$]+"?(?:\."?[\w$]+"?)?)\s+SET\b/i;
 const FOR_UPDATE = /\bFOR\s+(?:NO\s+KEY\s+)?(?:UPDATE|SHARE|KEY\s+SHARE)\b/i;
 
-/** Operations met, by number: verb and relation (else the span's name), form of the text, and route. */
-export class Operations {
-  readonly list: string[] = [];
-  readonly #ids = new Map<string, number>();
-
-  of(operation: string): number {
-    let id = this.#ids.get(operation);
-    if (id === undefined) {
-      id = this.list.push(operation) - 1;
-      this.#ids.set(operation, id);
-    }
-    return id;
-  }
-}
-
 /** With more texts than this the values are written into them; then only their form tells statements apart. */
 export const MOST_TEXTS = 200;
 const LITERAL = /'(?:[^']|'')*'|\b\d+(?:\.\d+)?\b/g;
 
 /** Reads statements from spans of database clients; texts are parsed once each, and told apart by their string ids. */
 export class StatementReader {
-  readonly #operations: Operations;
+  /** Every operation met: verb and relation (else the span's name), form of the text, and route. */
+  readonly #operations: Names;
   readonly #table: SpanTable;
   readonly #text: readonly AttributeReader[];
   readonly #operation: readonly AttributeReader[];
@@ -55,7 +42,7 @@ export class StatementReader {
   #fewTexts: boolean | null;
 
   /** @param fewTexts whether the whole input has few enough texts, where this table is only a part of it. */
-  constructor(table: SpanTable, operations = new Operations(), fewTexts: boolean | null = null) {
+  constructor(table: SpanTable, operations = new Names(), fewTexts: boolean | null = null) {
     const readers = (...keys: string[]) =>
       keys.map((key) => new AttributeReader(table, key)).filter((reader) => !reader.isAbsent);
     this.#table = table;
@@ -77,7 +64,7 @@ export class StatementReader {
     return this.#number(row) * 2 + (this.#isStatement(row) ? 1 : 0);
   }
 
-  /** @returns what the calls of one operation have in common, as a number: what it is stands in the {@link Operations}. */
+  /** @returns what the calls of one operation have in common, as a number: what it is stands in the names given. */
   operationOf(row: number, route: number): number {
     const number = this.#number(row);
     const isStatement = this.#isStatement(row);

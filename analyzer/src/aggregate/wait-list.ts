@@ -1,5 +1,5 @@
 import type { Wait } from './activity.ts';
-import { FIRST, grownFloat64, grownInt32, grownUint8, RecordList } from './record-list.ts';
+import { FIRST, RecordList } from './record-list.ts';
 
 /** All waits of the requests. */
 export class WaitList extends RecordList<Wait> {
@@ -46,18 +46,6 @@ export class WaitList extends RecordList<Wait> {
     const own: Wait[] = [];
     for (let i = 0; i < this.length; i++) if (this.queue[i] === queue) own.push(this.at(i));
     return own;
-  }
-
-  protected grow(capacity: number): void {
-    this.queue = grownInt32(this.queue, capacity);
-    this.instance = grownInt32(this.instance, capacity);
-    this.request = grownInt32(this.request, capacity);
-    this.row = grownInt32(this.row, capacity);
-    this.startNs = grownFloat64(this.startNs, capacity);
-    this.endNs = grownFloat64(this.endNs, capacity);
-    this.outcome = grownUint8(this.outcome, capacity);
-    this.inUse = grownFloat64(this.inUse, capacity);
-    this.depth = grownFloat64(this.depth, capacity);
   }
 }
 

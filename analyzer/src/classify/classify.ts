@@ -7,6 +7,7 @@ import {
   WAIT_SEGMENTS,
 } from '@waitfall/instrumentation/conventions';
 import { AttributeReader } from '../model/attribute-reader.ts';
+import { Names } from '../model/names.ts';
 import { KIND, STATUS } from '../model/span.ts';
 import type { SpanTable } from '../model/span-table.ts';
 import { type Forest, STATE } from '../tree/types.ts';
@@ -45,7 +46,7 @@ export function classify(
   table: SpanTable,
   forest: Forest,
   rules?: Rules,
-  names: ResourceNames = new ResourceNames(),
+  names: Names = new Names(),
 ): Classes {
   const classes = {
     segment: new Uint8Array(table.length).fill(segmentIndex('unaccounted')),
@@ -116,21 +117,6 @@ export function classify(
         set(row, segmentIndex('downstream'), service);
       }
     }
-  }
-}
-
-/** Resource names by number, in order of appearance; one for all parts of an input that is classified in parts. */
-export class ResourceNames {
-  readonly list: string[] = [];
-  readonly #ids = new Map<string, number>();
-
-  of(name: string): number {
-    let id = this.#ids.get(name);
-    if (id === undefined) {
-      id = this.list.push(name) - 1;
-      this.#ids.set(name, id);
-    }
-    return id;
   }
 }
 

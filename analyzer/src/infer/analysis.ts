@@ -1,5 +1,6 @@
 import { buildModels } from '../aggregate/build-models.ts';
 import { collectActivity } from '../aggregate/collect-activity.ts';
+import type { Gathering } from '../aggregate/gathering.ts';
 import { type Parts, partsOf } from '../aggregate/groups.ts';
 import { addHoldContents } from '../aggregate/hold-contents.ts';
 import { clipPlan, type LoadPlan, parseLoadPlan } from '../aggregate/load-plan.ts';
@@ -12,6 +13,7 @@ import { collectRequests } from '../aggregate/requests.ts';
 import type { Requests } from '../aggregate/requests-types.ts';
 import { resourceRows } from '../aggregate/resource-rows.ts';
 import { sumSeries } from '../aggregate/series.ts';
+import type { EachPart } from '../aggregate/tree-parts.ts';
 import type { Recovery, ResourceRow, WindowRow } from '../aggregate/types.ts';
 import type { Sampling } from '../aggregate/weights.ts';
 import { windowRows } from '../aggregate/window-rows.ts';
@@ -21,15 +23,18 @@ import type { Rules } from '../classify/rules.ts';
 import type { Classes } from '../classify/types.ts';
 import { collectGarbage } from '../model/garbage.ts';
 import type { Input } from '../model/input.ts';
+import type { Names } from '../model/names.ts';
 import { forgetScratch } from '../model/scratch.ts';
+import type { SpanTable } from '../model/span-table.ts';
 import { partition } from '../partition/partition.ts';
 import type { Partition } from '../partition/types.ts';
 import { DEFAULT_REPAIR, repairTrees } from '../tree/repair.ts';
+import { type Tally, tallyOf } from '../tree/tally.ts';
 import type { Forest } from '../tree/types.ts';
 import { findClosedLoop } from './closed-loop.ts';
 import { infer } from './index.ts';
 import { type Objective, objectiveOfPlan } from './objective.ts';
-import { lookupIn } from './span-lookup.ts';
+import { lookupIn, type SpanLookup } from './span-lookup.ts';
 import type { Statement, Verdict } from './types.ts';
 
 export interface AnalyzeOptions {
@@ -54,15 +59,13 @@ export interface AnalyzeOptions {
 /** The first half of an analysis: trees, who owns which time, and the requests. */
 export type RequestsCutUp = Pick<
   Analysis,
-  'input' | 'forest' | 'partition' | 'classes' | 'requests' | 'parts'
+  'input' | 'tally' | 'forest' | 'partition' | 'classes' | 'requests' | 'parts'
 >;
 
-/** Everything one pass over the input gives; the report is made of it. */
-export interface Analysis {
+/** What a report is made of, wherever the spans are. */
+export interface Answer {
   readonly input: Input;
-  readonly forest: Forest;
-  readonly partition: Partition;
-  readonly classes: Classes;
+  readonly tally: Tally;
   readonly requests: Requests;
   readonly parts: Parts;
   readonly plan: LoadPlan | null;
@@ -78,36 +81,84 @@ export interface Analysis {
   readonly notes: readonly Statement[];
 }
 
+/** Everything one pass over the input gives, with all trees in memory. */
+export interface Analysis extends Answer {
+  readonly forest: Forest;
+  readonly partition: Partition;
+  readonly classes: Classes;
+}
+
 /**
  * Repairs the trees, cuts them into segments, classifies them, builds windows and the resource table, and infers
  * the first saturating queue. Pure: the same input gives the same answer.
  */
 export function analyze(input: Input, options: AnalyzeOptions = {}): Analysis {
-  const forest = repairTrees(input.table, {
+  const { table } = input;
+  const { forest, partition: parted, classes } = cutUp(table, options);
+  const tally = tallyOf(forest);
+  const requests = collectRequests(forest, classes, options);
+  const parts = partsOf(forest, classes, parted);
+  options.onRequests?.({ input, tally, forest, partition: parted, classes, requests, parts });
+  const gathering = collectActivity(forest, parted, classes, requests);
+  collectGarbage(table.length);
+  const all = Int32Array.from({ length: requests.count }, (_, i) => i);
+  const found: Found = {
+    input,
+    tally,
+    requests,
+    parts,
+    gathering,
+    rows: table.length,
+    eachPart: (visit) => visit({ forest, classes, firstRow: 0, requests: all }),
+    spans: lookupIn(forest, requests),
+  };
+  return { ...conclude(found, options), forest, partition: parted, classes };
+}
+
+/** The trees of a table, who owns their time, and what it means. */
+export interface CutUp {
+  readonly forest: Forest;
+  readonly partition: Partition;
+  readonly classes: Classes;
+}
+
+/** @param names resource names, shared by all parts of an input */
+export function cutUp(table: SpanTable, options: AnalyzeOptions, names?: Names): CutUp {
+  const forest = repairTrees(table, {
     toleranceNs: options.toleranceNs ?? DEFAULT_REPAIR.toleranceNs,
     keepClocks: options.keepClocks ?? DEFAULT_REPAIR.keepClocks,
   });
-  collectGarbage(input.table.length);
+  collectGarbage(table.length);
   const parted = partition(forest);
-  collectGarbage(input.table.length);
-  const classes = classify(input.table, forest, options.rules);
-  const requests = collectRequests(forest, classes, options);
-  const parts = partsOf(forest, classes, parted);
-  options.onRequests?.({ input, forest, partition: parted, classes, requests, parts });
+  collectGarbage(table.length);
+  return { forest, partition: parted, classes: classify(table, forest, options.rules, names) };
+}
+
+/** All that was read from the trees of an input, and how to look at them once more. */
+export interface Found extends Pick<Answer, 'input' | 'tally' | 'requests' | 'parts'> {
+  readonly gathering: Gathering;
+  /** Rows of the largest part in memory. */
+  readonly rows: number;
+  readonly eachPart: EachPart;
+  readonly spans: SpanLookup;
+}
+
+/** The second half of an analysis: windows, queues and the verdict, from what was read from the trees. */
+export function conclude(found: Found, options: AnalyzeOptions): Answer {
+  const { input, tally, requests, parts, gathering, rows, eachPart, spans } = found;
+  const { activity, index, processes } = gathering;
   const given = choosePlan(input, options);
   const plan = given.plan && clipPlan(given.plan, options.fromUnixNano, options.toUnixNano);
   const timeline = layOutWindows(requests, plan && plan.steps.length > 0 ? plan : null);
-  const { activity, index, processes } = collectActivity(forest, parted, classes, requests);
-  collectGarbage(input.table.length);
   const lows = lowWindows(timeline);
-  const rebuilt = rebuild(forest, classes, requests, activity, index, timeline, lows);
+  const rebuilt = rebuild(eachPart, requests, activity, index, timeline, lows);
   const series = sumSeries(activity, requests, timeline);
   measureLoops(series, processes, input.table.resources, requests, input.metrics, timeline);
   const baselines = measureOpaque(activity, series, requests, timeline, lows);
-  collectGarbage(input.table.length);
-  addHoldContents(forest, classes, requests, activity, index, series, baselines, rebuilt.overlays);
+  collectGarbage(rows);
+  addHoldContents(eachPart, requests, activity, index, series, baselines, rebuilt.overlays);
   forgetScratch();
-  collectGarbage(input.table.length);
+  collectGarbage(rows);
   const { models, frame } = buildModels(series, timeline, baselines);
   const windows = windowRows(requests, parts, timeline, activity);
   const objective = options.objective ?? objectiveOfPlan(timeline.plan?.objective ?? null);
@@ -117,7 +168,7 @@ export function analyze(input: Input, options: AnalyzeOptions = {}): Analysis {
       parts,
       activity,
       processes,
-      spans: lookupIn(forest, requests),
+      spans,
       models,
       frame,
       rows: windows,
@@ -130,9 +181,7 @@ export function analyze(input: Input, options: AnalyzeOptions = {}): Analysis {
   );
   return {
     input,
-    forest,
-    partition: parted,
-    classes,
+    tally,
     requests,
     parts,
     plan: timeline.plan,

@@ -2,9 +2,9 @@ import { type Parts, requestGroup, routeGroups } from '../aggregate/groups.ts';
 import { isRoute } from '../aggregate/requests.ts';
 import { explains, splitRequests } from '../aggregate/split.ts';
 import type { WindowRow } from '../aggregate/types.ts';
-import type { Analysis } from '../infer/analysis.ts';
+import type { Analysis, Answer } from '../infer/analysis.ts';
 import type { Statement, Verdict } from '../infer/types.ts';
-import { STATE } from '../tree/types.ts';
+import type { Forest } from '../tree/types.ts';
 import type { InputSection, Report, SplitSection } from './types.ts';
 import { VERSION } from './version.ts';
 
@@ -23,7 +23,7 @@ export type RequestSections = Pick<Report, 'input' | 'requests' | 'routes'>;
 
 /** @returns what was read and its requests, known before queues and verdict are. */
 export function requestSections(
-  cut: Pick<Analysis, 'input' | 'forest' | 'requests' | 'parts'>,
+  cut: Pick<Answer, 'input' | 'tally' | 'requests' | 'parts'>,
   { route }: BuildOptions,
 ): RequestSections {
   const members = selectRoute(cut, route);
@@ -39,13 +39,15 @@ export function requestSections(
  * @param sections the first of them, where they have been made before.
  */
 export function buildReport(
-  analysis: Analysis,
+  analysis: Answer & Partial<Pick<Analysis, 'forest'>>,
   options: BuildOptions = {},
   sections: RequestSections = requestSections(analysis, options),
 ): Report {
   const { parts } = analysis;
   const members = selectRoute(analysis, options.route);
-  const by = options.by === undefined ? null : splitSection(analysis, parts, members, options.by);
+  const { forest } = analysis;
+  if (options.by !== undefined && forest === undefined) throw new Error('a split needs the trees in memory');
+  const by = options.by === undefined ? null : splitSection(analysis, forest!, members, options.by);
   return {
     schemaVersion: 1,
     generatedBy: `waitfall ${VERSION}`,
@@ -59,18 +61,15 @@ export function buildReport(
 }
 
 /** @returns indices of the requests of a route; all of them without one. */
-export function selectRoute({ requests }: Pick<Analysis, 'requests'>, route: string | undefined): Int32Array {
+export function selectRoute({ requests }: Pick<Answer, 'requests'>, route: string | undefined): Int32Array {
   const all = Int32Array.from({ length: requests.count }, (_, i) => i);
   if (route === undefined) return all;
   return all.filter((i) => isRoute(requests.routes[requests.route[i]], route));
 }
 
 /** Counts what was read, repaired and refused. */
-export function inputSection({ input, forest }: Pick<Analysis, 'input' | 'forest'>): InputSection {
-  const { table, trees, counters } = forest;
-  let spans = 0;
-  for (let row = 0; row < table.length; row++) if (forest.state[row] !== STATE.dropped) spans++;
-  const roots = trees.filter((tree) => tree.kind === 'true').length;
+export function inputSection({ input, tally }: Pick<Answer, 'input' | 'tally'>): InputSection {
+  const { trees, trueRoots, counters } = tally;
   return {
     files: input.files.map(({ path, format, bytes, spans, rejected }) => ({
       path,
@@ -79,12 +78,12 @@ export function inputSection({ input, forest }: Pick<Analysis, 'input' | 'forest
       spans,
       rejected,
     })),
-    spanRecords: table.length,
-    spans,
-    traces: table.traceIds.length,
-    requests: roots > 0 ? roots : trees.length,
-    roots,
-    orphanRoots: trees.filter((tree) => tree.kind === 'orphan').length,
+    spanRecords: tally.spanRecords,
+    spans: tally.spans,
+    traces: tally.traces,
+    requests: trueRoots > 0 ? trueRoots : trees,
+    roots: trueRoots,
+    orphanRoots: tally.orphanRoots,
     cycles: counters.cycles,
     duplicates: counters.duplicates,
     conflicts: counters.conflicts,
@@ -108,12 +107,13 @@ export function inputSection({ input, forest }: Pick<Analysis, 'input' | 'forest
 }
 
 function splitSection(
-  analysis: Analysis,
-  parts: Parts,
+  analysis: Answer,
+  forest: Forest,
   members: Int32Array,
   attribute: string,
 ): SplitSection {
-  const splits = splitRequests(analysis.forest, analysis.requests, members, attribute);
+  const { parts } = analysis;
+  const splits = splitRequests(forest, analysis.requests, members, attribute);
   return {
     attribute,
     values: splits.map(({ value, members: own }) => ({
@@ -130,7 +130,7 @@ function splitSection(
 }
 
 /** The windows with the latency, outcomes and decomposition of some requests; rates and accounting stay those of all. */
-function windowsOf({ windows, requests }: Analysis, parts: Parts, members: ArrayLike<number>): WindowRow[] {
+function windowsOf({ windows, requests }: Answer, parts: Parts, members: ArrayLike<number>): WindowRow[] {
   const byWindow: number[][] = windows.map(() => []);
   for (let i = 0; i < members.length; i++) byWindow[requests.window[members[i]]]?.push(members[i]);
   return windows.map((row, w) => {
@@ -146,7 +146,7 @@ function windowsOf({ windows, requests }: Analysis, parts: Parts, members: Array
 }
 
 /** Everything that limits the answer stands with the findings: nobody reads two lists. */
-function withNotes({ verdict, notes, requests }: Analysis): Verdict {
+function withNotes({ verdict, notes, requests }: Answer): Verdict {
   const limits: Statement[] = [...notes];
   if (requests.substitutes) {
     limits.push({

@@ -3,14 +3,8 @@ import type { SpanTable } from '../model/span-table.ts';
 import { endedEarly } from './ended-early.ts';
 import { durationNs } from './epoch.ts';
 import type { Timeline } from './timeline.ts';
-import type { SkewPair } from './types.ts';
+import type { ClockOffset, SkewPair } from './types.ts';
 import type { Work } from './work.ts';
-
-interface Offset {
-  readonly from: string;
-  readonly to: string;
-  readonly ns: number;
-}
 
 /**
  * Rule 5, clock skew; also places every row of every tree on its timeline, top-down.
@@ -19,7 +13,7 @@ interface Offset {
  * more than the tolerance at either end but not longer than the parent, moves with its whole subtree by the least
  * offset that puts it wholly inside the parent.
  *
- * @returns count and median offset (nearest rank) per pair of services, ordered by name.
+ * @returns every offset.
  */
 export function correctClocks(
   work: Work,
@@ -27,10 +21,10 @@ export function correctClocks(
   timeline: Timeline,
   toleranceNs: number,
   keepClocks: boolean,
-): SkewPair[] {
+): ClockOffset[] {
   const { table, parent } = work;
   const early = endedEarly(table);
-  const offsets: Offset[] = [];
+  const offsets: ClockOffset[] = [];
   for (let at = 0; at < order.length; at++) {
     const row = order[at];
     const above = parent[row];
@@ -52,7 +46,7 @@ export function correctClocks(
       ns: before > 0 ? before : -after,
     });
   }
-  return byPair(offsets);
+  return offsets;
 }
 
 /** @returns whether an edge is a call into another process, as far as the resources can tell. */
@@ -64,7 +58,8 @@ function crossesProcess(table: SpanTable, parent: number, child: number): boolea
   return a.service !== b.service || (a.hasInstanceId && b.hasInstanceId && a.instance !== b.instance);
 }
 
-function byPair(offsets: readonly Offset[]): SkewPair[] {
+/** @returns count and median offset (nearest rank) per pair of services, ordered by name. */
+export function skewPairs(offsets: readonly ClockOffset[]): SkewPair[] {
   const pairs = new Map<string, { from: string; to: string; ns: number[] }>();
   for (const { from, to, ns } of offsets) {
     const key = JSON.stringify([from, to]);

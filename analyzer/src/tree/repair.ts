@@ -1,7 +1,7 @@
 import { giveBack } from '../model/scratch.ts';
 import type { SpanTable } from '../model/span-table.ts';
 import { quarantineBroken } from './broken-times.ts';
-import { correctClocks } from './clock-skew.ts';
+import { correctClocks, skewPairs } from './clock-skew.ts';
 import { dropCopies } from './copies.ts';
 import { liftHolds } from './lift-holds.ts';
 import { settleOverruns } from './overruns.ts';
@@ -29,7 +29,7 @@ export function repairTrees(table: SpanTable, options: RepairOptions = DEFAULT_R
   const holds = liftHolds(work);
   const order = topDown(work);
   const timeline = new Timeline(table);
-  const skew = correctClocks(work, order, timeline, options.toleranceNs, options.keepClocks);
+  const clockOffsets = correctClocks(work, order, timeline, options.toleranceNs, options.keepClocks);
   const end = timeline.end.slice();
   const overruns = settleOverruns(work, order, timeline, end, options.toleranceNs);
   placeHolds(holds, timeline, end);
@@ -56,8 +56,9 @@ export function repairTrees(table: SpanTable, options: RepairOptions = DEFAULT_R
       quarantinedSubtree,
       cycles,
       ...overruns,
-      skew,
+      skew: skewPairs(clockOffsets),
     },
+    clockOffsets,
   };
 }
 

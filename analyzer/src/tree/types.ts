@@ -35,7 +35,14 @@ export interface HoldSpan {
   readonly owner: number;
 }
 
-/** Clock offset corrected between two services (rule 5). */
+/** One subtree moved for the clocks of two services (rule 5). */
+export interface ClockOffset {
+  readonly from: string;
+  readonly to: string;
+  readonly ns: number;
+}
+
+/** Clock offsets corrected between two services (rule 5). */
 export interface SkewPair {
   readonly from: string;
   readonly to: string;
@@ -83,6 +90,7 @@ export interface Forest {
   readonly order: Int32Array;
   readonly holds: readonly HoldSpan[];
   readonly counters: RepairCounters;
+  readonly clockOffsets: readonly ClockOffset[];
 }
 
 export interface RepairOptions {

@@ -1,9 +1,8 @@
-import type { Classes } from '../../classify/types.ts';
-import type { Forest } from '../../tree/types.ts';
 import type { Activity } from '../activity.ts';
 import type { Overlay } from '../hold-contents.ts';
 import type { QueueIndex } from '../queue-index.ts';
 import type { Requests } from '../requests-types.ts';
+import type { EachPart } from '../tree-parts.ts';
 import type { Timeline } from '../windows.ts';
 import { rebuildGaps } from './gaps.ts';
 import { rebuildLoopTails } from './loop-tails.ts';
@@ -22,8 +21,7 @@ export interface Rebuilt {
  * also row locks, the event loop and admission (facts in each file). Adds to `activity`.
  */
 export function rebuild(
-  forest: Forest,
-  classes: Classes,
+  eachPart: EachPart,
   requests: Requests,
   activity: Activity,
   index: QueueIndex,
@@ -31,14 +29,18 @@ export function rebuild(
   lows: readonly number[],
 ): Rebuilt {
   const overlays = new Map<number, Overlay[]>();
-  const holds = rebuildPoolHolds(forest, requests, activity);
+  const holds = rebuildPoolHolds(eachPart, requests, activity);
   if (activity.stated) return { overlays, any: holds.length > 0 };
-  rebuildGaps(forest, classes, requests, activity, index, lows, timeline.rising, overlays);
-  // With one rate, growth cannot tell a wait from its cost.
-  if (timeline.rising.length > 1) {
-    rebuildLoopTails(forest, requests, activity, timeline, lows, overlays);
-    rebuildRowLocks(forest, requests, activity, index, holds, lows, timeline.rising, overlays);
-  }
+  let parts = 0;
+  eachPart(({ forest, classes }) => {
+    if (parts++ > 0) throw new Error('what an export does not state is rebuilt from all its trees at once');
+    rebuildGaps(forest, classes, requests, activity, index, lows, timeline.rising, overlays);
+    // With one rate, growth cannot tell a wait from its cost.
+    if (timeline.rising.length > 1) {
+      rebuildLoopTails(forest, requests, activity, timeline, lows, overlays);
+      rebuildRowLocks(forest, requests, activity, index, holds, lows, timeline.rising, overlays);
+    }
+  });
   for (const list of overlays.values()) list.sort((a, b) => a.start - b.start);
   return { overlays, any: true };
 }

@@ -3,7 +3,9 @@ import { attribute } from '../../model/span-table.ts';
 import type { Forest } from '../../tree/types.ts';
 import { ACQUIRED, type Activity, type Wait } from '../activity.ts';
 import type { Requests } from '../requests-types.ts';
+import { sortByRequest } from '../sort-records.ts';
 import { type Statement, StatementReader } from '../statement.ts';
+import { type EachPart, holdsRow, type TreePart } from '../tree-parts.ts';
 import { inferCapacity } from './pool-capacity.ts';
 
 /** A connection in use, as its statements show it. */
@@ -21,23 +23,64 @@ const CLOCK_NS = 2e6;
  * Its statements are the database calls under the same parent after it, up to COMMIT or ROLLBACK where it began with
  * BEGIN, else up to the next acquisition from the same pool.
  */
-export function rebuildPoolHolds(forest: Forest, requests: Requests, activity: Activity): RebuiltHold[] {
-  const held = new Set(activity.holds.map((hold) => hold.queue));
+export function rebuildPoolHolds(eachPart: EachPart, requests: Requests, activity: Activity): RebuiltHold[] {
+  const held = new Set<number>();
+  for (let i = 0; i < activity.holds.length; i++) held.add(activity.holds.queue[i]);
   const wanted = new Set(
     activity.queues.filter((q) => q.kind === 'pool' && !held.has(q.index)).map((q) => q.index),
   );
   if (wanted.size === 0) return [];
+  const { waits, holds } = activity;
+  const before = holds.length;
+  const rebuilt: RebuiltHold[] = [];
+  eachPart((part) => {
+    const statementsAfter = statementReader(part);
+    for (let i = 0; i < waits.length; i++) {
+      if (!wanted.has(waits.queue[i]) || waits.outcome[i] !== ACQUIRED || !holdsRow(part, waits.row[i]))
+        continue;
+      const wait = waits.at(i);
+      const queue = activity.queues[wait.queue];
+      queue.holdsRebuilt = true;
+      const { acquire, parent, statements } = statementsAfter(wait.row - part.firstRow);
+      if (statements.length === 0) continue;
+      const { forest, firstRow } = part;
+      const originNs = requests.startNs[wait.request];
+      holds.push({
+        queue: wait.queue,
+        instance: wait.instance,
+        request: wait.request,
+        row: wait.row,
+        host: firstRow + parent,
+        startNs: wait.endNs,
+        endNs: Math.max(wait.endNs, originNs + forest.end[statements[statements.length - 1].row]),
+        key: null,
+      });
+      const max = attribute(forest.table, acquire, 'db.postgresql.max.client');
+      if (typeof max === 'number' && max > 0) queue.statedCapacity[wait.instance] = max;
+      rebuilt.push({ wait, statements });
+    }
+  });
+  sortByRequest(holds, before);
+  for (const queue of activity.queues) {
+    if (wanted.has(queue.index) && queue.holdsRebuilt) inferCapacity(activity, requests, queue.index);
+  }
+  return rebuilt;
+}
+
+/** What one acquisition was for: the statements sent over the connection. */
+interface Use {
+  /** The span that acquired it: where our wait sits inside another's acquire span, statements hang beside that one. */
+  readonly acquire: number;
+  readonly parent: number;
+  readonly statements: { readonly row: number; readonly statement: Statement }[];
+}
+
+/** @returns what tells the use of a connection from the row of the wait for it, all rows being those of the part. */
+function statementReader({ forest }: TreePart): (row: number) => Use {
   const reader = new StatementReader(forest.table);
   const siblings = siblingsOf(forest);
-  const rebuilt: RebuiltHold[] = [];
-  for (const wait of activity.waits) {
-    if (!wanted.has(wait.queue) || wait.outcome !== ACQUIRED) continue;
-    const queue = activity.queues[wait.queue];
-    queue.holdsRebuilt = true;
-    // Where our wait sits inside another's acquire span, statements hang beside that one.
-    const acquire = acquireSpan(forest, wait.row);
-    const originNs = requests.startNs[wait.request];
-    const startNs = wait.endNs - originNs;
+  return (waitRow) => {
+    const acquire = acquireSpan(forest, waitRow);
     const readyNs = forest.end[acquire];
     const statements: { row: number; statement: Statement }[] = [];
     let inTransaction = false;
@@ -54,26 +97,8 @@ export function rebuildPoolHolds(forest: Forest, requests: Requests, activity: A
       if (statement.verb === 'BEGIN' || statement.verb === 'START TRANSACTION') inTransaction = true;
       if (inTransaction && (statement.verb === 'COMMIT' || statement.verb === 'ROLLBACK')) break;
     }
-    if (statements.length === 0) continue;
-    const endNs = forest.end[statements[statements.length - 1].row];
-    activity.holds.push({
-      queue: wait.queue,
-      instance: wait.instance,
-      request: wait.request,
-      row: wait.row,
-      host: forest.parent[acquire],
-      startNs: originNs + startNs,
-      endNs: originNs + Math.max(startNs, endNs),
-      key: null,
-    });
-    const max = attribute(forest.table, acquire, 'db.postgresql.max.client');
-    if (typeof max === 'number' && max > 0) queue.statedCapacity[wait.instance] = max;
-    rebuilt.push({ wait, statements });
-  }
-  for (const queue of activity.queues) {
-    if (wanted.has(queue.index) && queue.holdsRebuilt) inferCapacity(activity, requests, queue.index);
-  }
-  return rebuilt;
+    return { acquire, parent: forest.parent[acquire], statements };
+  };
 }
 
 /** Rows by parent, in order of start. */
