@@ -24,6 +24,11 @@ export interface AttributeBlock {
 const KEPT = 1;
 const DROPPED = 2;
 
+/** Stands for a type where a value was not kept. */
+const NOT_KEPT = 0xfe;
+/** Stands for a type where a value cannot be added {@link AttributeColumns.again}. */
+export const ONCE = 0xff;
+
 /**
  * The attributes of all rows while a table grows: those of the row begun last are pending until it is closed.
  *
@@ -47,6 +52,9 @@ export class AttributeColumns {
   #pendingKey = new Uint32Array(64);
   #pendingType = new Uint8Array(64);
   #pendingRest = 0;
+  /** What {@link again} needs to add the value added last once more. */
+  addedType: number = ONCE;
+  addedData = 0;
 
   /** @param keep the keys whose values are kept; null: all. */
   constructor(strings: StringPool, keep: ReadonlySet<string> | null) {
@@ -124,6 +132,12 @@ export class AttributeColumns {
     else this.#entry(key, TYPE.number, this.#number(value));
   }
 
+  /** Adds a value that was added before, by what {@link addedType} and {@link addedData} were then. */
+  again(key: number, type: number, data: number): void {
+    if (type === NOT_KEPT) this.#pendingRest = (this.#pendingRest + data) >>> 0;
+    else this.#entry(key, type, data);
+  }
+
   /** Something else of the row begun that is not kept, by the hash of all it says. */
   dropOther(hash: number): void {
     this.#pendingRest = (this.#pendingRest + hash) >>> 0;
@@ -136,6 +150,15 @@ export class AttributeColumns {
   rollback({ values, numbers }: AttributeMark): void {
     this.#values = values;
     this.#numbersLength = numbers;
+  }
+
+  /** Gives up room for more rows; what they hold is lost. */
+  shrink(rows: number): void {
+    this.#shape = new Uint32Array(rows);
+    this.#offset = new Uint32Array(rows + 1);
+    this.#rest = new Uint32Array(rows);
+    this.#data = new Uint32Array(rows * 4);
+    this.#numbers = new Float64Array(1024);
   }
 
   /** Forgets the values of all rows. */
@@ -242,11 +265,16 @@ export class AttributeColumns {
     const at = this.#values++;
     if (at === this.#data.length) this.#data = grown(this.#data, new Uint32Array(grownLength(at)));
     this.#data[at] = data;
+    // Other numbers stand in a table of their own, where every one has its place.
+    this.addedType = type === TYPE.number ? ONCE : type;
+    this.addedData = data;
   }
 
   #drop(key: number, type: number, hash: number): void {
     const mixed = Math.imul(hash ^ Math.imul(this.#strings.hashOf(key) + type, 0xc2b2ae35), 0x27d4eb2f);
-    this.#pendingRest = (this.#pendingRest + (mixed ^ (mixed >>> 15))) >>> 0;
+    this.addedType = NOT_KEPT;
+    this.addedData = (mixed ^ (mixed >>> 15)) >>> 0;
+    this.#pendingRest = (this.#pendingRest + this.addedData) >>> 0;
   }
 
   #number(value: number): number {

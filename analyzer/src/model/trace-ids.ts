@@ -10,6 +10,8 @@ export class TraceIds {
   /** Open addressing over index + 1; 0 is free. */
   #slots = new Uint32Array(4096);
   #length = 0;
+  /** The index returned last. */
+  #last = 0;
   readonly #opaqueIndex = new Map<string, number>();
   /** Opaque ids in order of appearance. */
   readonly #opaque: { readonly id: string; readonly index: number }[] = [];
@@ -35,8 +37,18 @@ export class TraceIds {
 
   /** @returns the index of an id given as its four 32-bit words, the highest first. */
   of(a: number, b: number, c: number, d: number): number {
-    const mask = this.#slots.length - 1;
     const words = this.#words;
+    // Spans of one trace come together more often than not.
+    const last = this.#last * 4;
+    if (words[last + 3] === d && words[last + 2] === c && words[last + 1] === b && words[last] === a) {
+      if (this.#last < this.#length) return this.#last;
+    }
+    return (this.#last = this.#find(a, b, c, d));
+  }
+
+  #find(a: number, b: number, c: number, d: number): number {
+    const words = this.#words;
+    const mask = this.#slots.length - 1;
     let slot = hashOf(a, b, c, d) & mask;
     for (let entry = this.#slots[slot]; entry !== 0; entry = this.#slots[slot]) {
       const at = (entry - 1) * 4;
@@ -94,6 +106,19 @@ export class TraceIds {
     }
   }
 
+  /** @returns an id as canonical text. */
+  text(index: number): string {
+    return this.#opaqueText(index) ?? this.#hexText(index);
+  }
+
+  /** @returns a hash of an id, the same wherever it stands. */
+  hash(index: number): number {
+    const opaque = this.#opaqueText(index);
+    if (opaque !== undefined) return hashText(opaque);
+    const words = this.#words;
+    return hashOf(words[index * 4], words[index * 4 + 1], words[index * 4 + 2], words[index * 4 + 3]);
+  }
+
   /** @returns all ids as canonical text, by index. */
   texts(): string[] {
     const texts = new Array<string>(this.#length);
@@ -107,6 +132,26 @@ export class TraceIds {
     }
     for (const { id, index } of this.#opaque) texts[index] = id;
     return texts;
+  }
+
+  /** An opaque id has no words; a zero one is refused by the readers. */
+  #opaqueText(index: number): string | undefined {
+    const words = this.#words.subarray(index * 4, index * 4 + 4);
+    if (this.#opaque.length === 0 || words.some((word) => word !== 0)) return undefined;
+    let low = 0;
+    let high = this.#opaque.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#opaque[middle].index < index) low = middle + 1;
+      else high = middle;
+    }
+    return this.#opaque[low]?.index === index ? this.#opaque[low].id : undefined;
+  }
+
+  #hexText(index: number): string {
+    let text = '';
+    for (let i = 0; i < 4; i++) text += this.#words[index * 4 + i].toString(16).padStart(8, '0');
+    return text;
   }
 
   #append(a: number, b: number, c: number, d: number): number {
@@ -137,6 +182,13 @@ export class TraceIds {
       this.#slots[slot] = i + 1;
     }
   }
+}
+
+function hashText(text: string): number {
+  let hash = 0;
+  for (let i = 0; i < text.length; i++)
+    hash = Math.imul(hash ^ text.charCodeAt(i), 0x9e3779b1) ^ (hash >>> 15);
+  return hash;
 }
 
 const BATCH = 1024;

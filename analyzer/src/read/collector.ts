@@ -1,6 +1,7 @@
 import type { AttributeValue } from '../model/attributes.ts';
 import type { Input, InputFile, Metric, Rejected } from '../model/input.ts';
 import { SpanTableBuilder } from '../model/span-table.ts';
+import type { Spill } from '../model/spill.ts';
 import type { Counts as BlockCounts, BlockMaps, TableBlock } from '../model/table-block.ts';
 import { canonicalId, SPAN_DIGITS, TRACE_DIGITS } from './ids.ts';
 import { ProtoAttributes } from './otlp-proto-attributes.ts';
@@ -82,7 +83,7 @@ export class Collector {
     this.#cut = -1;
     this.#before = {
       ...this.#skipped,
-      spans: this.builder.length,
+      spans: this.builder.total,
       metrics: this.metrics.length,
       loadPlans: this.#loadPlans.length,
     };
@@ -105,11 +106,11 @@ export class Collector {
 
   /** Runs a reader whose spans count as those of a file closed before. @returns what the reader returns. */
   behalfOf<T>(path: string | undefined, read: () => T): T {
-    const spans = this.builder.length;
+    const spans = this.builder.total;
     const result = read();
     const file = this.#files.find((candidate) => candidate.path === path);
     if (file !== undefined) {
-      const added = this.builder.length - spans;
+      const added = this.builder.total - spans;
       file.spans += added;
       this.#before.spans += added;
     }
@@ -119,7 +120,7 @@ export class Collector {
   /** What the file open now has given so far. */
   get counts(): Counts {
     return {
-      spans: this.builder.length - this.#before.spans,
+      spans: this.builder.total - this.#before.spans,
       metrics: this.metrics.length - this.#before.metrics,
       logs: this.#skipped.logs - this.#before.logs,
       profiles: this.#skipped.profiles - this.#before.profiles,
@@ -212,6 +213,11 @@ export class Collector {
     this.#rejected[this.#cut] = { ...entry, reason: `${entry.reason}; in it an ${what}` };
   }
 
+  /** True while rows may still be changed by what follows in the file. */
+  get isAwaiting(): boolean {
+    return this.#awaiting.size > 0;
+  }
+
   /** A Jaeger span stands in this row whose process has not been seen yet. */
   awaitProcess(trace: string, process: string, row: number): void {
     let rows = this.#awaiting.get(trace);
@@ -269,7 +275,8 @@ export class Collector {
     this.#skipped.profiles += part.skipped.profiles;
   }
 
-  finish(): Input {
+  /** @param spill holds the rows that are not in memory, if any */
+  finish(spill: Spill | null = null): Input {
     const unlisted = this.#rejectedTotal - this.#rejected.length;
     if (unlisted > 0) {
       this.#rejected.push({
@@ -277,8 +284,10 @@ export class Collector {
         reason: `${unlisted} more rejected things are counted but not listed`,
       });
     }
+    const spilled = spill?.finish() ?? null;
     return {
-      table: this.builder.build(),
+      table: spilled === null ? this.builder.build() : this.builder.build([]),
+      spilled,
       metrics: this.metrics,
       files: this.#files.map((file) => ({ ...file, rejected: this.#rejectedByFile.get(file.path) ?? 0 })),
       rejected: this.#rejected,

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import type { Input } from '../model/input.ts';
+import { Spill } from '../model/spill.ts';
 import { type Bytes, counted, fileBytes, peek, streamBytes } from './bytes.ts';
 import { Collector } from './collector.ts';
 import { bounded, compressionOf, type OnFault, unsupportedCompression } from './compression.ts';
@@ -31,6 +32,11 @@ export interface ReadOptions {
   readonly threads?: number;
   /** Bytes of input from which threads are worth their start (300 MB by default). */
   readonly threadsFromBytes?: number;
+  /**
+   * Memory that reading and analysis may take, bytes. What does not fit is kept in a file ({@link Input.spilled}); without
+   * a limit nothing is.
+   */
+  readonly memoryBytes?: number;
 }
 
 export interface ReadProgress {
@@ -56,7 +62,9 @@ export async function readInputs(paths: readonly string[], options: ReadOptions 
   const collector = new Collector(options.parser !== 'slow', options.keep ?? null);
   const items = expandPaths(paths);
   const bytes = bytesOf(items);
-  const progress = progressOf(bytes, collector, options);
+  const spill =
+    options.memoryBytes === undefined ? null : new Spill(collector.builder, options.memoryBytes, bytes);
+  const progress = progressOf(bytes, collector, options, spill);
   const pool = poolFor(bytes ?? 0, options);
   let torn: TornLine | null = null;
   try {
@@ -69,11 +77,14 @@ export async function readInputs(paths: readonly string[], options: ReadOptions 
       }
       torn = await readFile(item.path, collector, options, progress, torn, pool);
     }
+    if (torn !== null) rejectTorn(torn, collector);
+    return collector.finish(spill);
+  } catch (error) {
+    spill?.close();
+    throw error;
   } finally {
     await pool?.close();
   }
-  if (torn !== null) rejectTorn(torn, collector);
-  return collector.finish();
 }
 
 /** @returns bytes of all files; null when standard input is among them. */
@@ -98,12 +109,15 @@ function progressOf(
   totalBytes: number | null,
   collector: Collector,
   { onProgress }: ReadOptions,
+  spill: Spill | null,
 ): (bytes: number) => void {
-  if (onProgress === undefined) return () => {};
+  if (onProgress === undefined && spill === null) return () => {};
   let bytes = 0;
   return (block) => {
     bytes += block;
-    onProgress({ bytes, totalBytes, spans: collector.builder.length });
+    // A block comes when what came before it has been read.
+    if (!collector.isAwaiting) spill?.between(bytes);
+    onProgress?.({ bytes, totalBytes, spans: collector.builder.total });
   };
 }
 

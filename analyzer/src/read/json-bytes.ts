@@ -9,16 +9,31 @@ const BACKSLASH = 0x5c;
 /** A number, true, false or null, as JSON spells them. */
 export const LITERAL = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
 
-/** Value of a hexadecimal digit by its byte; above 15 for any other byte. */
-const HEX_DIGIT = new Uint8Array(256).fill(0xff);
-for (let digit = 0; digit < 16; digit++) {
-  HEX_DIGIT[digit.toString(16).charCodeAt(0)] = digit;
-  HEX_DIGIT[digit.toString(16).toUpperCase().charCodeAt(0)] = digit;
+/** Value of two hexadecimal digits by their bytes, read little-endian; negative for any others. */
+const HEX_PAIR = new Int16Array(1 << 16).fill(-1);
+for (const high of hexDigits()) {
+  for (const low of hexDigits()) {
+    HEX_PAIR[high.byte | (low.byte << 8)] = high.value * 16 + low.value;
+  }
+}
+
+function hexDigits(): { readonly byte: number; readonly value: number }[] {
+  return Array.from('0123456789abcdefABCDEF', (digit) => ({
+    byte: digit.charCodeAt(0),
+    value: Number.parseInt(digit, 16),
+  }));
 }
 
 /** Four ASCII characters as the number a little-endian read of them gives. */
 export function word(text: string): number {
   return Buffer.from(text, 'latin1').readInt32LE(0);
+}
+
+/** @returns four bytes with the upper bit set in the lowest that is a quote, a backslash or below 0x20 (above it perhaps, too). */
+function special(four: number): number {
+  const quote = four ^ 0x22222222;
+  const slash = four ^ 0x5c5c5c5c;
+  return ((quote - 0x01010101) & ~quote) | ((slash - 0x01010101) & ~slash) | ((four - 0x20202020) & ~four);
 }
 
 /** Steps over JSON without white space, byte by byte. Positions are indexes into the buffer set last. */
@@ -45,14 +60,16 @@ export class JsonBytes {
     let p = from;
     let hash = HASH_START;
     this.escaped = false;
+    // Nothing to be found in eight bytes is what happens most.
+    for (; p <= last - 4; p += 8) {
+      const first = view.getInt32(p, true);
+      const second = view.getInt32(p + 4, true);
+      if (((special(first) | special(second)) & 0x80808080) !== 0) break;
+      hash = hashWord(hashWord(hash, first), second);
+    }
     while (p <= last) {
-      // Four bytes at once: is one of them a quote, a backslash or below 0x20? The lowest hit is exact.
       const four = view.getInt32(p, true);
-      const quote = four ^ 0x22222222;
-      const slash = four ^ 0x5c5c5c5c;
-      const hit =
-        (((quote - 0x01010101) & ~quote) | ((slash - 0x01010101) & ~slash) | ((four - 0x20202020) & ~four)) &
-        0x80808080;
+      const hit = special(four) & 0x80808080;
       if (hit === 0) {
         hash = hashWord(hash, four);
         p += 4;
@@ -152,17 +169,13 @@ export class JsonBytes {
 
   /** @returns eight hex digits as a number; clears {@link hexOk} when they are not. */
   hex8(p: number): number {
-    const { bytes } = this;
-    const a = HEX_DIGIT[bytes[p]];
-    const b = HEX_DIGIT[bytes[p + 1]];
-    const c = HEX_DIGIT[bytes[p + 2]];
-    const d = HEX_DIGIT[bytes[p + 3]];
-    const e = HEX_DIGIT[bytes[p + 4]];
-    const f = HEX_DIGIT[bytes[p + 5]];
-    const g = HEX_DIGIT[bytes[p + 6]];
-    const h = HEX_DIGIT[bytes[p + 7]];
-    if ((a | b | c | d | e | f | g | h) > 15) this.hexOk = false;
-    return ((a << 28) | (b << 24) | (c << 20) | (d << 16) | (e << 12) | (f << 8) | (g << 4) | h) >>> 0;
+    const { view } = this;
+    const a = HEX_PAIR[view.getUint16(p, true)];
+    const b = HEX_PAIR[view.getUint16(p + 2, true)];
+    const c = HEX_PAIR[view.getUint16(p + 4, true)];
+    const d = HEX_PAIR[view.getUint16(p + 6, true)];
+    if ((a | b | c | d) < 0) this.hexOk = false;
+    return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
   }
 
   /** @returns `digits` decimal digits as a number, UNKNOWN when they are not. */

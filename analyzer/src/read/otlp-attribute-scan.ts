@@ -25,6 +25,8 @@ const W = {
 /** How a value is spelled. */
 const KIND = { other: 0, text: 1, quotedInteger: 2, integer: 3, boolean: 4, double: 5 } as const;
 
+const POWERS_OF_TEN = Array.from({ length: 16 }, (_, power) => 10 ** power);
+
 /** As JSON spells it; true, false and null are none. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
@@ -60,7 +62,7 @@ export class OtlpAttributeScanner {
       p = UNKNOWN;
       if (next >= 0) {
         node = next;
-        p = this.#simple(begin + guesses.lengthOf(next), guesses.key[next], guesses.kind[next], next);
+        p = this.#guessed(begin + guesses.lengthOf(next), next);
       }
       if (p < 0) {
         const object = this.#afterKey(begin);
@@ -76,6 +78,23 @@ export class OtlpAttributeScanner {
       if (bytes[p] === 0x2c) p++;
       else return bytes[p] === 0x5d ? p + 1 : UNKNOWN;
     }
+  }
+
+  /** Reads the value at `from` of the attribute a node stands for. @returns the position after its object, or UNKNOWN. */
+  #guessed(from: number, node: number): number {
+    const { bytes, view } = this.#json;
+    const guesses = this.#guesses;
+    const columns = this.#columns;
+    const key = guesses.key[node];
+    const same = guesses.sameValue(node, bytes, view, from);
+    if (same > 0) {
+      columns.again(key, guesses.addedType[node], guesses.addedData[node]);
+      guesses.hit(node);
+      return from + same;
+    }
+    const end = this.#simple(from, key, guesses.kind[node], node);
+    if (end >= 0) guesses.remember(node, bytes, from, end, columns.addedType, columns.addedData);
+    return end;
   }
 
   /** Reads the key of the attribute at `p` into #key. @returns where its value begins. */
@@ -195,10 +214,35 @@ export class OtlpAttributeScanner {
     const { bytes } = this.#json;
     const end = this.#json.literalEnd(from);
     if (end < 0 || bytes[end] !== 0x7d) return UNKNOWN;
+    const short = this.#shortDecimal(from, end);
+    if (short >= 0) {
+      this.#columns.addNumber(key, short);
+      return end + 1;
+    }
     const number = bytes.toString('latin1', from, end);
     if (!NUMBER.test(number)) return UNKNOWN;
     this.#columns.addNumber(key, Number(number));
     return end + 1;
+  }
+
+  /**
+   * Up to 15 digits with a point among them: both the digits and the power of ten are exact, so that one division
+   * rounds right (Clinger, How to read floating point numbers accurately, 1990). @returns -1 for any other number.
+   */
+  #shortDecimal(from: number, end: number): number {
+    const { bytes } = this.#json;
+    if (end - from > 16 || end - from < 3) return -1;
+    if (bytes[from] === 0x30 && bytes[from + 1] !== 0x2e) return -1;
+    let digits = 0;
+    let point = -1;
+    for (let p = from; p < end; p++) {
+      const digit = bytes[p] - 0x30;
+      if (digit >= 0 && digit <= 9) digits = digits * 10 + digit;
+      else if (bytes[p] === 0x2e && point < 0 && p > from) point = p;
+      else return -1;
+    }
+    const decimals = end - 1 - point;
+    return point < 0 || decimals === 0 ? -1 : digits / POWERS_OF_TEN[decimals];
   }
 
   /** Up to 15 digits, which a double holds. */

@@ -201,10 +201,21 @@ export class ProtoSpanScanner {
       if (guesses.lengthOf(node) === 0) return -1;
     }
     const at = from + guesses.lengthOf(node);
+    const columns = this.#columns;
+    const key = guesses.key[node];
+    // The length of a value stands before it: the same bytes are the same value, with the same end.
+    const same = guesses.sameValue(node, bytes, this.#view, at);
+    if (same > 0 && at + same === end) {
+      columns.again(key, guesses.addedType[node], guesses.addedData[node]);
+      guesses.hit(node);
+      return node;
+    }
     const length = this.#length(at);
     const value = this.#from;
     if (value < 0 || value + length !== end) return -1;
-    return this.#value(value, end, guesses.key[node], node) ? node : -1;
+    if (!this.#value(value, end, key, node)) return -1;
+    guesses.remember(node, bytes, at, end, columns.addedType, columns.addedData);
+    return node;
   }
 
   /** Reads an `AnyValue`. */

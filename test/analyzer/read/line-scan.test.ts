@@ -183,6 +183,27 @@ test('seeded: bytes of lines changed, moved, dropped and cut', async () => {
 
 const INTERESTING = '"\\{}[]:,0e-_ \nnt\u0000';
 
+test('decimals of every length are the numbers JSON.parse makes of them, repeated values included', async () => {
+  const random = seeded(3);
+  const spans = Array.from({ length: 600 }, (_, i) => {
+    const digits = Math.floor(random() * 8);
+    const plain = (random() * 10 ** Math.floor(random() * 9)).toFixed(digits);
+    const double = i % 3 === 0 ? (i % 2 ? '0.1' : '-0.0') : i % 7 === 0 ? String(random()) : plain;
+    return JSON.stringify({
+      ...SPAN,
+      spanId: (i + 1).toString(16).padStart(16, '0'),
+      attributes: [
+        { key: 'double', value: { doubleValue: 'here' } },
+        { key: 'text', value: { stringValue: `${'long '.repeat(Math.floor(i / 4) % 60)}x` } },
+        { key: 'flag', value: { boolValue: i % 5 === 0 } },
+      ],
+    }).replace('"here"', double);
+  });
+  const lines = spans.map((span) => `{"resourceSpans":[{"scopeSpans":[{"spans":[${span}]}]}]}`);
+  await sameAsSlow(lines.join('\n'), 'one span a line');
+  assert.ok(lines.every(scans));
+});
+
 test('a line cut at every byte gives what the slow path gives', async () => {
   const line = request(SPAN);
   for (let length = 0; length <= line.length; length++) {
