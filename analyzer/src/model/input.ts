@@ -1,5 +1,6 @@
 import type { Attributes, AttributeValue } from './attributes.ts';
 import type { SpanTable } from './span-table.ts';
+import type { TableParts } from './table-parts.ts';
 
 /** One thing in the input that could not be used, and where it stands. */
 export interface Rejected {
@@ -90,7 +91,10 @@ export interface Metric {
 
 /** Everything read: spans, metrics, and an honest account of the rest. */
 export interface Input {
+  /** All spans; where they are spilled, none, but all that they share. */
   readonly table: SpanTable;
+  /** Where memory was limited and there are more spans than it holds: where they are. To be closed. */
+  readonly spilled?: TableParts | null;
   readonly metrics: readonly Metric[];
   readonly files: readonly InputFile[];
   readonly rejected: readonly Rejected[];

@@ -32,7 +32,10 @@ export class SpanTableBuilder {
   readonly #links = new Map<number, readonly SpanLink[]>();
   readonly #events = new Map<number, readonly SpanEvent[]>();
   readonly #keepsAll: boolean;
+  /** Rows that room is made for beforehand, whatever is asked for. */
+  reserveAtMost = Number.POSITIVE_INFINITY;
   #length = 0;
+  #taken = 0;
   #capacity = FIRST_ROWS;
 
   /** @param keep the attribute keys whose values are kept; null: all (events are kept only then). */
@@ -46,13 +49,21 @@ export class SpanTableBuilder {
    * and by costs copies.
    */
   reserve(rows: number, values: number): void {
-    if (this.#length + rows > this.#capacity) this.#grow(this.#length + rows);
-    this.attributes.reserveValues(values);
+    if (this.#taken > 0) return;
+    const share = Math.min(1, this.reserveAtMost / rows);
+    const room = this.#length + Math.ceil(rows * share);
+    if (room > this.#capacity) this.#grow(room);
+    this.attributes.reserveValues(Math.ceil(values * share));
   }
 
   /** Rows so far. */
   get length(): number {
     return this.#length;
+  }
+
+  /** Rows so far, with those taken out. */
+  get total(): number {
+    return this.#taken + this.#length;
   }
 
   /** @returns the index of a Resource; equal ones share an index. */
@@ -251,8 +262,8 @@ export class SpanTableBuilder {
     this.#length = row + rows;
   }
 
-  /** @returns the finished table; the builder must not be used afterwards. */
-  build(): SpanTable {
+  /** @returns the rows as they stand: they change with the next one added. */
+  rows(): Omit<SpanTable, 'traceIds'> {
     const n = this.#length;
     return {
       ...firstRows(this.columns, n),
@@ -260,11 +271,42 @@ export class SpanTableBuilder {
       strings: this.strings,
       resources: this.#resources,
       scopes: this.#scopes,
-      traceIds: this.#traces.texts(),
       ...this.attributes.build(n),
       links: this.#links,
       events: this.#events,
     };
+  }
+
+  /** Takes all rows out; traces and all else they refer to by number stays. No mark of before is valid any more. */
+  takeOut(): void {
+    this.#taken += this.#length;
+    this.#length = 0;
+    this.#links.clear();
+    this.#events.clear();
+    if (this.#capacity > ROWS_KEPT) {
+      this.#capacity = ROWS_KEPT;
+      Object.assign(this.columns, newColumns(ROWS_KEPT));
+      this.attributes.shrink(ROWS_KEPT);
+    }
+    this.attributes.clear();
+  }
+
+  /** @returns the id of a trace, by its number, as canonical text. */
+  traceId(trace: number): string {
+    return this.#traces.text(trace);
+  }
+
+  /** @returns a hash of the id of a trace, by its number. */
+  traceHash(trace: number): number {
+    return this.#traces.hash(trace);
+  }
+
+  /**
+   * @param traceIds by number; those of all traces by default
+   * @returns the finished table; the builder must not be used afterwards.
+   */
+  build(traceIds: readonly string[] = this.#traces.texts()): SpanTable {
+    return { ...this.rows(), traceIds };
   }
 
   #grow(length: number): void {
@@ -275,6 +317,8 @@ export class SpanTableBuilder {
 }
 
 const FIRST_ROWS = 1024;
+/** Room kept when rows are taken out. */
+const ROWS_KEPT = 1 << 17;
 const NONE = [] as const;
 const HEX16 = /^[0-9a-f]{16}$/;
 const NS = 1_000_000_000n;
