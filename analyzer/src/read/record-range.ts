@@ -2,12 +2,17 @@ import { readSync } from 'node:fs';
 import type { Collector } from './collector.ts';
 import { readProtoRequest } from './proto-records.ts';
 
-/** A range with a record larger than this is left to the reader of the whole file. */
-const MAX_RANGE_BYTES = 32 << 20;
+const READ_BYTES = 1 << 20;
+/** A record larger than this is left to the reader of the whole file. */
+const MAX_BYTES = 32 << 20;
 
 /** Reads length-prefixed records of a file into a buffer that is used again and again. */
 export class RecordRangeReader {
-  #bytes = Buffer.alloc(0);
+  #bytes = Buffer.allocUnsafeSlow(READ_BYTES);
+  /** What is not read yet stands in #at..#end of the buffer; its first byte stands at #base in the file. */
+  #base = 0;
+  #at = 0;
+  #end = 0;
 
   /**
    * Reads the records from..to, whose ends are known to be right. @returns where the first record begins that could not
@@ -18,28 +23,44 @@ export class RecordRangeReader {
     { from, to, first }: { readonly from: number; readonly to: number; readonly first: number },
     collector: Collector,
   ): { readonly end: number; readonly values: number } {
-    const size = to - from;
-    if (size > MAX_RANGE_BYTES) return { end: from, values: 0 };
-    if (this.#bytes.length < size) this.#bytes = Buffer.allocUnsafeSlow(size);
-    const bytes = this.#bytes;
-    let length = 0;
+    this.#base = from;
+    this.#at = 0;
+    this.#end = 0;
     let values = 0;
-    for (let at = 0; at < size; values++) {
-      const start = at + 4;
-      while (length < size && (length < start || length < start + bytes.readUInt32BE(at))) {
-        const read = readSync(file, bytes, length, Math.min(READ_BYTES, size - length), from + length);
-        if (read === 0) return { end: from + at, values };
-        length += read;
-      }
-      const end = start + bytes.readUInt32BE(at);
-      const message = bytes.subarray(start, end);
-      const position = { record: first + values, offset: from + at };
+    for (;;) {
+      const offset = this.#base + this.#at;
+      if (offset === to || !this.#has(4, file, to)) return { end: offset, values };
+      const size = 4 + this.#bytes.readUInt32BE(this.#at);
+      if (!this.#has(size, file, to)) return { end: offset, values };
+      const message = this.#bytes.subarray(this.#at + 4, this.#at + size);
+      const position = { record: first + values, offset };
       if (collector.attempt(() => readProtoRequest(message, collector, position)) !== null)
-        return { end: from + at, values };
-      at = end;
+        return { end: offset, values };
+      this.#at += size;
+      values++;
     }
-    return { end: to, values };
+  }
+
+  /** Has so many bytes at hand. @returns false where the file ends before, or they are too many. */
+  #has(needed: number, file: number, to: number): boolean {
+    if (needed > MAX_BYTES) return false;
+    while (this.#end - this.#at < needed) {
+      this.#makeRoom(needed);
+      const wanted = Math.min(this.#bytes.length - this.#end, to - this.#base - this.#end);
+      const read = readSync(file, this.#bytes, this.#end, wanted, this.#base + this.#end);
+      if (read === 0) return false;
+      this.#end += read;
+    }
+    return true;
+  }
+
+  /** Moves what is not read yet to the beginning of a buffer that holds `needed` bytes. */
+  #makeRoom(needed: number): void {
+    const kept = this.#bytes.subarray(this.#at, this.#end);
+    if (needed > this.#bytes.length) this.#bytes = Buffer.allocUnsafeSlow(needed);
+    this.#bytes.set(kept);
+    this.#base += this.#at;
+    this.#end -= this.#at;
+    this.#at = 0;
   }
 }
-
-const READ_BYTES = 1 << 20;

@@ -2,7 +2,8 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { MAX_RECORD_BYTES } from './proto-records.ts';
 import type { Range } from './range-reader.ts';
 
-const WINDOW_BYTES = 64 << 10;
+/** Holds the lengths of many small records; of a large one it is little to read in vain. */
+const WINDOW_BYTES = 4 << 10;
 
 /**
  * Walks over the lengths of length-prefixed records. @returns ranges of whole records of about `bytes` each, as they are
