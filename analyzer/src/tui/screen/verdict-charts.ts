@@ -13,10 +13,13 @@ export function chartLines({ session, columns }: Context, rows: number): Line[] 
     risingWindows(session).map((window) => [window.plannedPerSecond ?? window.receivedPerSecond, window]),
   );
   // Of several steps at one rate the last is the settled one.
-  const points = [...byRate].map(([x, window]) => ({ x, window }));
+  const all = [...byRate].map(([x, window]) => ({ x, window }));
+  const knee = verdict.kneePerSecond;
+  const beyond = knee === null ? -1 : all.findIndex(({ x }) => x > knee);
+  const points = all.filter(({ x }, index) => knee === null || index <= beyond || x <= knee * FAR);
   if (points.length < 2) return [];
   const xMax = points[points.length - 1].x;
-  const knee = verdict.kneePerSecond;
+  const more = all.slice(points.length).map(({ x }) => rate(x));
   const half = Math.floor((columns - 2) / 2);
   const size = { columns: half - LABEL - 2, rows: rows - 2, xMax, markX: knee };
   const good = points.map(({ x, window }) => [x, window.goodputPerSecond] as const);
@@ -43,7 +46,13 @@ export function chartLines({ session, columns }: Context, rows: number): Line[] 
   const axis =
     knee === null
       ? [`0 … ${rate(xMax)} arriving`, rate(xMax)]
-      : [`▲ knee ${rate(knee)} of ${rate(xMax)} arriving`, `▲ knee ${rate(knee)}`];
+      : [
+          ...(more.length > 0
+            ? [`▲ knee ${rate(knee)} of ${rate(xMax)} arriving; not shown: ${more.join(', ')}`]
+            : []),
+          `▲ knee ${rate(knee)} of ${rate(xMax)} arriving`,
+          `▲ knee ${rate(knee)}`,
+        ];
   const under: Line = [[`${' '.repeat(LABEL + 1)}${choose(axis, half - LABEL - 1)}`, DIM]];
   if (known.length === 0) return [...left, under];
   const top = Math.max(...known) * 1.2;
@@ -61,6 +70,8 @@ export function chartLines({ session, columns }: Context, rows: number): Line[] 
   return [...beside(left, right, half), ...beside([under], [under], half)];
 }
 
+/** Steps at this many times the knee would press all others against the left edge: the steps view has them. */
+const FAR = 4;
 /** How far above the best goodput its chart reaches. */
 const HEADROOM = 1.6;
 /** Cells of a chart's y labels. */
