@@ -1,5 +1,5 @@
 import { pbkdf2 } from 'node:crypto';
-import { Resolver } from 'node:dns';
+import { createSocket } from 'node:dgram';
 import { Agent, get } from 'node:http';
 import { promisify } from 'node:util';
 import { segment } from '@waitfall/instrumentation';
@@ -82,19 +82,40 @@ async function caller({ url, via, sockets, nameServer }: ForcedCall): Promise<()
     });
 }
 
-/** A lookup that asks one name server and nothing else. */
+/**
+ * A lookup that asks one name server and waits for as long as it takes. The resolver of Node gives up after some times
+ * what answers took before, so that a name server with a backlog answers nobody.
+ * https://www.rfc-editor.org/rfc/rfc1035#section-4
+ */
 function lookupAt(nameServer: string): NonNullable<ConstructorParameters<typeof Agent>[0]>['lookup'] {
-  const resolver = new Resolver({ timeout: 10_000, tries: 1 });
-  resolver.setServers([nameServer]);
+  const [host, port] = nameServer.split(':');
+  const open = new Map<number, (address: string) => void>();
+  const socket = createSocket('udp4').unref();
+  socket.on('message', (answer) => {
+    // One record, its address last.
+    open.get(answer.readUInt16BE(0))?.([...answer.subarray(-4)].join('.'));
+  });
+  let id = 0;
   return (hostname, { all }, done) => {
-    resolver.resolve4(hostname, (error, addresses = []) => {
-      if (error) done(error, '', 4);
-      else if (all)
-        done(
-          null,
-          addresses.map((address) => ({ address, family: 4 })),
-        );
-      else done(null, addresses[0] ?? '', 4);
+    id = (id + 1) & 0xffff;
+    const asked = id;
+    open.set(asked, (address) => {
+      open.delete(asked);
+      if (all) done(null, [{ address, family: 4 }]);
+      else done(null, address, 4);
     });
+    socket.send(questionFor(asked, hostname), Number(port), host);
   };
+}
+
+/** For the address of a name; recursion desired. */
+function questionFor(id: number, hostname: string): Buffer {
+  const header = Buffer.alloc(12);
+  header.writeUInt16BE(id, 0);
+  header.writeUInt16BE(0x0100, 2);
+  header.writeUInt16BE(1, 4);
+  const labels = hostname
+    .split('.')
+    .map((label) => Buffer.from(`${String.fromCharCode(label.length)}${label}`));
+  return Buffer.concat([header, ...labels, Buffer.from([0, 0, 1, 0, 1])]);
 }

@@ -1,6 +1,7 @@
 import type { Report } from '../../../analyzer/src/index.ts';
 import type { LoadFile } from '../../../sample-app/src/load/load-file.ts';
 import { shown } from '../../../sample-app/src/run/command.ts';
+import type { Measured } from './capacity.ts';
 import type { Configuration } from './configurations.ts';
 
 /** Share of the time of work and pauses that the segment of a configuration must own. */
@@ -14,7 +15,8 @@ export interface Judged {
   readonly named: string;
   readonly right: boolean;
   readonly chain: string;
-  readonly goodput: string;
+  /** Arrivals a second, by step. */
+  readonly offered: string;
   readonly confidence: string;
   readonly directory: string;
 }
@@ -41,20 +43,49 @@ export function judge(
       (owned === null ? '' : `, ${segment} ${(100 * owned).toFixed(0)} %`),
     right: fits && (owned === null || owned >= LEAST_SHARE),
     chain: verdict.chain.map(({ resource }) => resource).join(' -> '),
-    goodput: load.steps.map((step) => (step.succeeded / secondsOf(step)).toFixed(0)).join(' '),
+    offered: load.steps.map((step) => step.arrivalsPerSecond.toFixed(0)).join(' '),
     confidence: verdict.confidence.level,
     directory: shown(directory),
   };
 }
 
+/** Half of the requests of the last step take this many times what they took in the first: it is overloaded. */
+const OVERLOADED = 3;
+/** At the lowest rate half of the requests wait for little. */
+const DISTURBED = 5;
+/** Where requests are turned away instead. */
+const LOST = 0.05;
+
+/**
+ * Whether the load did what it was to, as the load generator saw it: overload what is narrow, and nothing where nothing
+ * is. Where the machine changed its speed meanwhile it may not have.
+ *
+ * @returns why not; null where it did.
+ */
+export function didNotApply(
+  { expected }: Configuration,
+  { steps }: LoadFile,
+  { aloneMs }: Measured,
+): string | null {
+  const [first] = steps;
+  const last = steps[steps.length - 1];
+  const slower =
+    (last.latencyFromPlannedNs.p50 ?? Number.POSITIVE_INFINITY) /
+    (first.latencyFromPlannedNs.p50 ?? Number.NaN);
+  const atRestMs = (first.latencyFromPlannedNs.p50 ?? Number.POSITIVE_INFINITY) / 1e6;
+  if (atRestMs > DISTURBED * aloneMs) {
+    return `the first step took ${atRestMs.toFixed(0)} ms, a request alone ${aloneMs.toFixed(0)} ms: others were using the machine`;
+  }
+  const overloaded = slower >= OVERLOADED || last.rejected >= LOST * last.planned;
+  if (overloaded === (expected !== null)) return null;
+  const what = `the median of the last step is ${slower.toFixed(1)} times that of the first`;
+  return expected === null ? `${what} although nothing is narrow` : `${what}, so nothing was overloaded`;
+}
+
 /** A run that could not be made. */
 export function notJudged({ name, forced }: Configuration, error: Error): Judged {
   const named = `failed: ${error.message}`;
-  return { name, forced, named, right: false, chain: '', goodput: '', confidence: '', directory: '' };
-}
-
-function secondsOf({ startUnixNano, endUnixNano }: LoadFile['steps'][number]): number {
-  return Number(BigInt(endUnixNano) - BigInt(startUnixNano)) / 1e9;
+  return { name, forced, named, right: false, chain: '', offered: '', confidence: '', directory: '' };
 }
 
 /** @returns the share of the time of work and pauses that a segment owns. */
@@ -68,22 +99,14 @@ function shareOf({ requests }: Report, segment: string): number {
 
 /** @returns the table of all runs, as Markdown. */
 export function tableOf(judged: readonly Judged[]): string[] {
-  const header = [
-    'configuration',
-    'forced',
-    'verdict',
-    '',
-    'chain',
-    'succeeded of the offered/s, by step',
-    'confidence',
-  ];
+  const header = ['configuration', 'forced', 'verdict', '', 'chain', 'offered/s, by step', 'confidence'];
   const rows = judged.map((one) => [
     one.name,
     one.forced,
     one.named,
     one.right ? 'right' : 'WRONG',
     one.chain,
-    one.goodput,
+    one.offered,
     one.confidence,
   ]);
   const all = [header, ...rows];
