@@ -94,12 +94,9 @@ test('the variables that the source reads are those of the table', () => {
       ])
       .map(([, name]) => name),
   );
-  assert.deepEqual(
-    [...read].sort(),
-    optionRows()
-      .map(({ variable }) => variable)
-      .sort(),
-  );
+  const told = new Set(optionRows().map(({ variable }) => variable));
+  for (const [name] of ANALYZER.matchAll(/WAITFALL_[A-Z_]+/g)) told.add(name);
+  assert.deepEqual([...read].sort(), [...told].sort());
 });
 
 test('a variable set to the default of its row changes nothing, set to another value something', () => {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import type { Analysis, AnalyzeOptions } from '../infer/analysis.ts';
+import type { Analysis, AnalyzeOptions, Answer } from '../infer/analysis.ts';
 import { parseChange } from '../infer/what-if.ts';
-import { startUnixNano } from '../model/span-table.ts';
+import type { Input } from '../model/input.ts';
 import { errors } from './errors.ts';
 import { analyzeOptions, type CommonFlags, rulesOf, threadsOf } from './options.ts';
 import { Progress } from './output.ts';
@@ -31,60 +31,94 @@ export async function load(
   flags: CommonFlags,
   attributes: 'needed' | 'all' = 'needed',
 ): Promise<Analysis> {
-  const threads = threadsOf(flags);
+  const { analyze } = await import('../infer/analysis.ts');
+  return loadBy(inputs, flags, attributes, threadsOf(flags), (input, options) => analyze(input, options));
+}
+
+/** As {@link load}, within a memory limit: spans that do not fit go to a file, and only what a report shows is kept. */
+export async function loadWithin(
+  memoryBytes: number,
+  inputs: readonly string[],
+  flags: CommonFlags,
+): Promise<Answer> {
+  const [{ analyze }, { analyzeInParts }] = await Promise.all([
+    import('../infer/analysis.ts'),
+    import('../infer/analysis-in-parts.ts'),
+  ]);
+  const limits = {
+    memoryBytes,
+    ...(memoryBytes < MEMORY_OF_THREADS ? { threads: 1 } : {}),
+    ...threadsOf(flags),
+  };
+  return loadBy<Answer>(inputs, flags, 'needed', limits, (input, options, line) => {
+    const { spilled } = input;
+    if (!spilled) return analyze(input, options);
+    try {
+      return analyzeInParts(input, spilled, options, (progress) => line.passing(progress));
+    } finally {
+      spilled.close();
+    }
+  });
+}
+
+/** Each reading thread has a heap of its own: with less memory than this, one reads. */
+const MEMORY_OF_THREADS = 512 * 2 ** 20;
+
+async function loadBy<A extends Answer>(
+  inputs: readonly string[],
+  flags: CommonFlags,
+  attributes: 'needed' | 'all',
+  limits: { readonly memoryBytes?: number; readonly threads?: number },
+  analysed: (input: Input, options: AnalyzeOptions, line: ReadingLine) => A,
+): Promise<A> {
   const options = { ...analyzeOptions(flags), ...(await rulesOf(flags)), ...(await planOf(flags)) };
   const paths = inputs.length > 0 ? inputs : pipedInput();
   checkPaths(paths);
-  const [{ readInputs }, { analyze }, { attributesRead }, { AllAttributesNeeded }] = await Promise.all([
+  const [{ readInputs }, { attributesRead }, { AllAttributesNeeded }] = await Promise.all([
     import('../read/index.ts'),
-    import('../infer/analysis.ts'),
     import('../infer/attributes-read.ts'),
     import('../tree/copy-text.ts'),
   ]);
   const progress = new Progress();
-  const analysisOf = async (keep: ReadonlySet<string> | null): Promise<Analysis> => {
+  const answerOf = async (keep: ReadonlySet<string> | null): Promise<A> => {
     const line = new ReadingLine((text) => progress.say(text));
     const input = await readInputs(paths, {
-      ...threads,
       ...(keep === null ? {} : { keep }),
+      ...limits,
       onProgress: (read) => line.update(read),
     });
-    line.analysing(input.table.length);
-    return analyze(input, options);
+    if (!input.spilled) line.analysing(input.table.length);
+    return analysed(input, options, line);
   };
   try {
     // Standard input cannot be read again.
     const isSparing = attributes === 'needed' && !paths.includes('-');
-    const analysis = await analysisOf(isSparing ? attributesRead(options.rules, flags.by) : null).catch(
+    const answer = await answerOf(isSparing ? attributesRead(options.rules, flags.by) : null).catch(
       (error: unknown) => {
-        if (error instanceof AllAttributesNeeded) return analysisOf(null);
+        if (error instanceof AllAttributesNeeded) return answerOf(null);
         throw error;
       },
     );
-    requireSelection(analysis, options);
-    requireQueues(analysis, options);
-    return analysis;
+    requireSelection(answer, options);
+    requireQueues(answer, options);
+    return answer;
   } finally {
     progress.clear();
   }
 }
 
 /** Refuses a time range without a request, naming the times the input has. */
-function requireSelection(
-  { forest, requests }: Analysis,
-  { fromUnixNano, toUnixNano }: AnalyzeOptions,
-): void {
-  if (requests.count > 0 || forest.trees.length === 0) return;
+function requireSelection({ tally, requests }: Answer, { fromUnixNano, toUnixNano }: AnalyzeOptions): void {
+  const { firstUnixNano, lastUnixNano } = tally;
+  if (requests.count > 0 || firstUnixNano === null || lastUnixNano === null) return;
   if (fromUnixNano === undefined && toUnixNano === undefined) return;
-  const starts = forest.trees.map((tree) => startUnixNano(forest.table, tree.root));
   const text = (unixNano: bigint) => new Date(Number(unixNano / 1_000_000n)).toISOString();
-  const [first, last] = [starts.reduce(earlier), starts.reduce((a, b) => (earlier(a, b) === a ? b : a))];
-  throw errors.nothingSelected(text(first), text(last));
+  throw errors.nothingSelected(text(firstUnixNano), text(lastUnixNano));
 }
 
 /** Refuses a change to a queue that the input does not have: a typing error must not read as "no effect". */
-function requireQueues({ forest, models }: Analysis, { whatIf = [] }: AnalyzeOptions): void {
-  if (forest.trees.length === 0) return;
+function requireQueues({ tally, models }: Answer, { whatIf = [] }: AnalyzeOptions): void {
+  if (tally.trees === 0) return;
   const queues = models.map((model) => model.name);
   for (const text of whatIf) {
     const { resource } = parseChange(text);
@@ -92,10 +126,6 @@ function requireQueues({ forest, models }: Analysis, { whatIf = [] }: AnalyzeOpt
       throw errors.noQueue('--what-if', resource, queues, suggestName(resource, queues));
     }
   }
-}
-
-function earlier(a: bigint, b: bigint): bigint {
-  return b < a ? b : a;
 }
 
 /** Refuses paths that do not exist before anything is read; a mistyped command gets a hint. */

@@ -1,3 +1,4 @@
+import type { PartProgress } from '../infer/analysis-in-parts.ts';
 import type { ReadProgress } from '../read/index.ts';
 import { bytes, count, duration } from '../report/units.ts';
 
@@ -28,6 +29,18 @@ export class ReadingLine {
   analysing(spans: number, nowMs = performance.now()): void {
     if (nowMs - this.#startedMs >= QUIET_MS) this.#say(`analysing ${count(spans)} spans`);
   }
+
+  /** An analysis in parts goes on. */
+  passing(progress: PartProgress, nowMs = performance.now()): void {
+    if (nowMs - this.#startedMs < QUIET_MS || nowMs - this.#saidMs < EVERY_MS) return;
+    this.#saidMs = nowMs;
+    this.#say(passText(progress));
+  }
+}
+
+/** @returns `analysing 9,570,000 spans: pass 2 of 2, 42 %`. */
+export function passText({ spans, pass, passes, part, parts }: PartProgress): string {
+  return `analysing ${count(spans)} spans: pass ${pass} of ${passes}, ${Math.floor((100 * part) / parts)} %`;
 }
 
 /** @returns `reading 42 % of 1.03 GB, 396,110 spans, 1.4 s left`; without a share where the size is not known. */

@@ -18,26 +18,40 @@ import { detailsIn, type SpanDetails, type SpanLookup } from './span-lookup.ts';
  * As {@link analyze}, of an input whose spans are not all in memory: whole traces are looked at part by part, once for
  * what they say and once more for what their holds consist of. The answer is the same.
  *
- * @param onPart called before each part: its number, how many there are, and which pass it is
+ * @param onPart called before each part
  */
 export function analyzeInParts(
   input: Input,
   parts: TableParts,
   options: AnalyzeOptions = {},
-  onPart: (part: number, parts: number, pass: number) => void = () => {},
+  onPart: (progress: PartProgress) => void = () => {},
 ): Answer {
   // What an export states nothing about is rebuilt by comparing its traces with each other.
   if (!new Gathering(input.table).activity.stated)
     return analyze({ ...input, table: parts.whole() }, options);
   let known = firstGuess(input, parts, options);
   for (;;) {
-    const pass = gather(input, parts, options, known, (part) => onPart(part, parts.count, 1));
+    const told = (pass: number) => (part: number) =>
+      onPart({ spans: parts.rows, pass, passes: PASSES, part, parts: parts.count });
+    const pass = gather(input, parts, options, known, told(1));
     const missed = pass.learnt(known);
-    if (missed === null)
-      return concludeParts(input, parts, options, pass, (part) => onPart(part, parts.count, 2));
+    if (missed === null) return concludeParts(input, parts, options, pass, told(2));
     known = missed;
   }
 }
+
+export interface PartProgress {
+  /** Of all parts. */
+  readonly spans: number;
+  /** 1: what the spans say; 2: what holds consist of. */
+  readonly pass: number;
+  readonly passes: number;
+  /** Parts done in this pass. */
+  readonly part: number;
+  readonly parts: number;
+}
+
+const PASSES = 2;
 
 /** What has to be known of all parts before one can be read. */
 interface Known extends KnownBefore {

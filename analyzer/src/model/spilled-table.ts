@@ -89,6 +89,7 @@ export class SpilledRows {
     const all = this.#blocks.flat();
     return {
       count: this.#blocks.length,
+      rows: all.reduce((sum, block) => sum + block.rows, 0),
       load: (part) => this.#load(this.#blocks[part], shared),
       whole: () => this.#load(all, shared),
       close: () => this.close(),

@@ -3,6 +3,8 @@ import type { SpanTable } from './span-table.ts';
 /** The spans of an input in parts: every trace lies wholly in one of them. All tables share texts, resources and scopes. */
 export interface TableParts {
   readonly count: number;
+  /** Of all parts. */
+  readonly rows: number;
   /** @returns the table of one part. */
   load(part: number): SpanTable;
   /** @returns one table of all parts. */

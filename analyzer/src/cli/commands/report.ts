@@ -1,8 +1,9 @@
 import { isRoute } from '../../aggregate/requests.ts';
-import type { Analysis } from '../../infer/analysis.ts';
+import type { Analysis, Answer } from '../../infer/analysis.ts';
 import type { Report } from '../../report/types.ts';
 import { EXIT, errors } from '../errors.ts';
-import { load } from '../load.ts';
+import { load, loadWithin } from '../load.ts';
+import { memoryBytes } from '../memory.ts';
 import { analyzeOptions, buildOptions, type CommonFlags, textStyle } from '../options.ts';
 import { write } from '../output.ts';
 import { suggestName } from '../suggest.ts';
@@ -11,12 +12,24 @@ export const FORMATS = ['text', 'json', 'markdown', 'requests'] as const;
 
 export interface ReportFlags extends CommonFlags {
   readonly format: (typeof FORMATS)[number];
+  readonly memory?: string;
 }
 
 /** `waitfall report`: the whole answer as text, JSON, Markdown, or one line a request. @returns the exit code. */
 export async function reportCommand(inputs: readonly string[], flags: ReportFlags): Promise<number> {
-  const analysis = await load(inputs, flags);
+  const limit = memoryBytes(flags.memory);
+  // Requests one by one, and what tells them apart, are read from the trees themselves.
+  const needsTrees = flags.format === 'requests' || flags.by !== undefined;
+  if (needsTrees) return reportTrees(inputs, flags);
+  const answer = await loadWithin(limit, inputs, flags);
   const { buildReport } = await import('../../report/build.ts');
+  if (flags.route !== undefined) requireRoute(answer, flags.route);
+  await printReport(buildReport(answer, buildOptions(flags)), flags);
+  return exitCode(answer, flags);
+}
+
+async function reportTrees(inputs: readonly string[], flags: ReportFlags): Promise<number> {
+  const analysis = await load(inputs, flags);
   if (flags.route !== undefined) requireRoute(analysis, flags.route);
   if (flags.format === 'requests') {
     const { requestLines } = await import('../../report/requests.ts');
@@ -25,8 +38,8 @@ export async function reportCommand(inputs: readonly string[], flags: ReportFlag
     return exitCode(analysis, flags);
   }
   if (flags.by !== undefined) requireAttribute(analysis, flags.by);
-  const report = buildReport(analysis, buildOptions(flags));
-  await printReport(report, flags);
+  const { buildReport } = await import('../../report/build.ts');
+  await printReport(buildReport(analysis, buildOptions(flags)), flags);
   return exitCode(analysis, flags);
 }
 
@@ -42,13 +55,13 @@ async function render(report: Report, flags: ReportFlags): Promise<string> {
 }
 
 /** @returns the exit code of a command that answered from this input. */
-export function exitCode({ forest, input }: Analysis, { strict }: CommonFlags): number {
-  if (forest.trees.length === 0) return EXIT.noTrace;
+export function exitCode({ tally, input }: Answer, { strict }: CommonFlags): number {
+  if (tally.trees === 0) return EXIT.noTrace;
   return strict && input.rejected.length > 0 ? EXIT.partial : EXIT.answered;
 }
 
 /** Refuses a route that no request has, naming those there are. */
-export function requireRoute({ requests }: Analysis, wanted: string): void {
+export function requireRoute({ requests }: Answer, wanted: string): void {
   if (!requests.routes.some((route) => isRoute(route, wanted))) {
     const paths = requests.routes.map((route) => route.slice(route.indexOf(' ') + 1));
     throw errors.noRoute(wanted, requests.routes, suggestName(wanted, [...requests.routes, ...paths]));

@@ -11,10 +11,18 @@ export const defineReport: Define = (program, outcome) => {
         .choices(['text', 'json', 'markdown', 'requests'])
         .default('text'),
     )
+    .addOption(
+      new Option(
+        '--memory <size>',
+        'memory beyond which spans go to a temporary file, e.g. 256M (default: half of what is free, 1G at most)',
+      ).env('WAITFALL_MEMORY'),
+    )
     .addHelpText(
       'after',
       `
 --format requests prints one JSON line a trace tree, with the ns each segment owns.
+--memory changes how long a report takes, never what it says. The temporary file has no name and is
+gone with the process; TMPDIR says where. --format requests and --by keep all spans in memory.
 
 Examples:
   waitfall report traces.jsonl
