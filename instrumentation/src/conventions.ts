@@ -126,6 +126,9 @@ export const RESOURCE_EVENT_LOOP = 'eventloop';
 export const RESOURCE_THREAD_POOL = 'threadpool';
 /** The threads that name lookups may use: half of them. */
 export const RESOURCE_THREAD_POOL_DNS = 'threadpool:dns';
+/** What a thread of the pool waits for. */
+export const RESOURCE_FILE_SYSTEM = 'filesystem';
+export const RESOURCE_DNS = 'dns';
 export const RESOURCE_GC = 'gc';
 export const RESOURCE_CPU_QUOTA = 'cpu-quota';
 

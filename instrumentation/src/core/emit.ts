@@ -9,7 +9,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { type Outcome, SCOPE_NAME, type Segment } from '../conventions.ts';
+import { type Outcome, RESOURCE_EVENT_LOOP, SCOPE_NAME, type Segment } from '../conventions.ts';
 import { currentAnchor, durationNs } from './clock.ts';
 import { withSpan } from './context-node.ts';
 import { FinishedSpan } from './finished-span.ts';
@@ -147,8 +147,8 @@ export function emitSegment(record: SegmentRecord): void {
   span.context = record.context;
   span.rest = record.attributes;
   if (record.errorType !== undefined) span.rest = { 'error.type': record.errorType, ...record.attributes };
-  if (tapsOf.emitted.length > 0 && isTapped(record.segment)) passSpan(record, span);
-  if (record.segment === 'work' && tapsOf.keepWork.length > 0 && sinks.length > 0 && isKept(span)) return;
+  if (tapsOf.emitted.length > 0 && isTapped(record)) passSpan(record, span);
+  if (isLoopWork(record) && tapsOf.keepWork.length > 0 && sinks.length > 0 && isKept(span)) return;
   if (sinks.length > 0) finish(span);
   else passToTracer(span, record.parent);
 }
@@ -163,8 +163,13 @@ function setBounds(span: FinishedSpan, minMs: number, maxMs: number): void {
 }
 
 /** What taps look at as spans. */
-function isTapped(segment: Segment): boolean {
-  return segment === 'work' || segment === 'eventloop_wait';
+function isTapped(record: SegmentRecord): boolean {
+  return record.segment === 'eventloop_wait' || isLoopWork(record);
+}
+
+/** Work of the thread that runs JavaScript, not of the pool's. */
+function isLoopWork({ segment, resource }: SegmentRecord): boolean {
+  return segment === 'work' && resource === RESOURCE_EVENT_LOOP;
 }
 
 function passRecord(record: SegmentRecord): void {

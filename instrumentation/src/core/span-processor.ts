@@ -25,6 +25,20 @@ export interface AnySpanProcessor {
   shutdown(): Promise<void>;
 }
 
+/** A processor of ours: it takes finished spans as they are, without an object in the shape of the SDK's. */
+export interface FinishedSpanProcessor extends AnySpanProcessor {
+  /** Set by ours only: somebody else's method of that name means something else. */
+  readonly takesFinished: true;
+  onFinished(span: FinishedSpan, origin: SpanOrigin): void;
+}
+
+/** Hands on one of our finished spans, in the form the processor takes. */
+export function passFinished(next: AnySpanProcessor, span: FinishedSpan, origin: SpanOrigin): void {
+  if ((next as Partial<FinishedSpanProcessor>).takesFinished === true)
+    (next as FinishedSpanProcessor).onFinished(span, origin);
+  else next.onEnd(new LazySpan(origin, span));
+}
+
 export interface WaitfallSpanProcessorOptions {
   /**
    * `lazy` (default): our spans go to the next processor as finished records, without `onStart`.
@@ -83,7 +97,7 @@ export class WaitfallSpanProcessor implements AnySpanProcessor, LazySink {
     if (this.#origin === undefined) return;
     if ((finished.parent.traceFlags & TraceFlags.SAMPLED) === 0)
       unsampledSink()?.onFinished(finished, this.#origin);
-    else this.#next.onEnd(new LazySpan(this.#origin, finished));
+    else passFinished(this.#next, finished, this.#origin);
   }
 
   forceFlush(): Promise<void> {

@@ -1,11 +1,15 @@
 import type { Context } from '@opentelemetry/api';
-import type { AnySpanProcessor } from '../core/span-processor.ts';
+import type { FinishedSpan } from '../core/finished-span.ts';
+import type { SpanOrigin } from '../core/lazy-span.ts';
+import { childContext } from '../core/span-id.ts';
+import { type AnySpanProcessor, type FinishedSpanProcessor, passFinished } from '../core/span-processor.ts';
 
 /**
  * Several destinations as one processor. Our finished spans have one way out, the processor that stands before the
  * exporting one: a second one beside it would never see them.
  */
-export class FanOutProcessor implements AnySpanProcessor {
+export class FanOutProcessor implements FinishedSpanProcessor {
+  readonly takesFinished = true;
   readonly #next: readonly AnySpanProcessor[];
 
   constructor(next: readonly AnySpanProcessor[]) {
@@ -22,6 +26,12 @@ export class FanOutProcessor implements AnySpanProcessor {
 
   onEnd(span: unknown): void {
     for (const next of this.#next) next.onEnd(span);
+  }
+
+  onFinished(span: FinishedSpan, origin: SpanOrigin): void {
+    // All of them see the same identity.
+    span.context ??= childContext(span.parent);
+    for (const next of this.#next) passFinished(next, span, origin);
   }
 
   async forceFlush(): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Context } from '@opentelemetry/api';
 import type { FinishedSpan } from '../core/finished-span.ts';
 import type { SpanOrigin } from '../core/lazy-span.ts';
-import type { AnySpanProcessor } from '../core/span-processor.ts';
+import type { FinishedSpanProcessor } from '../core/span-processor.ts';
 import type { RecordedSpan } from '../standalone/recorded-span.ts';
 import type { ExportableSpan } from './exportable-span.ts';
 import { LineFile } from './line-file.ts';
@@ -15,7 +15,8 @@ const MAX_BATCH = 512;
  * Span processor that writes OTLP/JSON lines to a file of this machine: what `waitfall FILE` reads. Sampled
  * spans only. Nothing it does can throw into the service.
  */
-export class FileSpanProcessor implements AnySpanProcessor {
+export class FileSpanProcessor implements FinishedSpanProcessor {
+  readonly takesFinished = true;
   readonly #file: LineFile;
   readonly #encoder = new JsonEncoder();
   #timer: NodeJS.Timeout | undefined;

@@ -1,7 +1,6 @@
 import type { Attributes, AttributeValue, HrTime, Link, SpanStatus } from '@opentelemetry/api';
 import type { ClockAnchor } from '../core/clock.ts';
 import type { Fragment } from '../core/fragment.ts';
-import type { SpanIdentity } from '../core/span-id.ts';
 import type { SpanEvent } from './exportable-span.ts';
 import { JsonWriter } from './json-writer.ts';
 import { type Batch, flagsOf, SpanEncoder, stateOf } from './span-encoder.ts';
@@ -41,16 +40,9 @@ export class JsonEncoder extends SpanEncoder<JsonWriter> {
     if (batch.spans > 0) this.writer.ascii(',');
   }
 
-  protected head(
-    trace: SpanIdentity,
-    idHigh: number,
-    idLow: number,
-    state: string | undefined,
-    parent: SpanIdentity | undefined,
-    flags: number,
-    name: string,
-    kind: number,
-  ): void {
+  protected head(): void {
+    const { trace, idHigh, idLow, parent, name, kind } = this.span;
+    const state = stateOf(trace);
     const { writer } = this;
     writer.ascii('{"traceId":"');
     writer.hexWord(trace.trace0);
@@ -71,7 +63,7 @@ export class JsonEncoder extends SpanEncoder<JsonWriter> {
       writer.hexWord(parent.low);
       writer.ascii('"');
     }
-    writer.ascii(`,"flags":${flags},"name":`);
+    writer.ascii(`,"flags":${flagsOf(trace, parent)},"name":`);
     writer.quoted(name);
     writer.ascii(`,"kind":${kind}`);
   }
@@ -80,19 +72,8 @@ export class JsonEncoder extends SpanEncoder<JsonWriter> {
     this.#times(unixNano(start), unixNano(end));
   }
 
-  protected openOwn(
-    trace: SpanIdentity,
-    idHigh: number,
-    idLow: number,
-    parent: SpanIdentity | undefined,
-    name: string,
-    _nameIsFixed: boolean,
-    kind: number,
-    anchor: ClockAnchor,
-    startMs: number,
-    endMs: number,
-  ): void {
-    this.head(trace, idHigh, idLow, stateOf(trace), parent, flagsOf(trace, parent), name, kind);
+  protected openOwn(anchor: ClockAnchor, startMs: number, endMs: number): void {
+    this.head();
     this.#times(anchor.toUnixNano(startMs), anchor.toUnixNano(endMs));
   }
 

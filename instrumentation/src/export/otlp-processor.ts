@@ -1,5 +1,7 @@
 import type { Context } from '@opentelemetry/api';
-import type { AnySpanProcessor } from '../core/span-processor.ts';
+import type { FinishedSpan } from '../core/finished-span.ts';
+import type { SpanOrigin } from '../core/lazy-span.ts';
+import type { FinishedSpanProcessor } from '../core/span-processor.ts';
 import type { ExportableSpan } from './exportable-span.ts';
 import { OtlpDestination } from './otlp-destination.ts';
 import { OtlpSender, otlpTargetFromEnv } from './otlp-sender.ts';
@@ -9,7 +11,8 @@ import { OtlpSender, otlpTargetFromEnv } from './otlp-sender.ts';
  * say, `http://localhost:4318` by default. Spans are encoded the moment they end, at a fraction of the cost of a
  * batch processor with the official exporter. Sampled spans only.
  */
-export class OtlpSpanProcessor implements AnySpanProcessor {
+export class OtlpSpanProcessor implements FinishedSpanProcessor {
+  readonly takesFinished = true;
   readonly #destination: OtlpDestination;
 
   /** @param url where to send, instead of what the variables say; with its path. */
@@ -32,6 +35,10 @@ export class OtlpSpanProcessor implements AnySpanProcessor {
 
   onEnd(span: ExportableSpan): void {
     if ((span.spanContext().traceFlags & 1) !== 0) this.#destination.onEnd(span);
+  }
+
+  onFinished(span: FinishedSpan, origin: SpanOrigin): void {
+    this.#destination.onFinished(span, origin);
   }
 
   forceFlush(): Promise<void> {

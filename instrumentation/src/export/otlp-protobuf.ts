@@ -1,7 +1,7 @@
 import type { Attributes, AttributeValue, HrTime, Link, SpanStatus } from '@opentelemetry/api';
 import type { ClockAnchor } from '../core/clock.ts';
 import type { Fragment } from '../core/fragment.ts';
-import { identityOf, type SpanIdentity } from '../core/span-id.ts';
+import { identityOf } from '../core/span-id.ts';
 import type { SpanEvent } from './exportable-span.ts';
 import { ProtobufWriter } from './protobuf-writer.ts';
 import { type Batch, flagsOf, SpanEncoder, stateOf } from './span-encoder.ts';
@@ -19,8 +19,6 @@ const DROPPED = { attributes: 10, events: 12, links: 14 };
 export class ProtobufEncoder extends SpanEncoder<ProtobufWriter> {
   readonly #keys = new Map<string, Uint8Array>();
   #message = 0;
-  /** The name of the present span comes with a fragment. */
-  #nameIsFixed = false;
 
   protected makeWriter(): ProtobufWriter {
     return new ProtobufWriter();
@@ -46,47 +44,27 @@ export class ProtobufEncoder extends SpanEncoder<ProtobufWriter> {
 
   protected open(): void {}
 
-  protected head(
-    trace: SpanIdentity,
-    idHigh: number,
-    idLow: number,
-    state: string | undefined,
-    parent: SpanIdentity | undefined,
-    flags: number,
-    name: string,
-    kind: number,
-  ): void {
+  protected head(): void {
     const { writer } = this;
+    const { trace, idHigh, idLow, parent, name, kind } = this.span;
+    const state = stateOf(trace);
+    this.span.nameIsFixed = false;
     this.#message = writer.open(2);
-    this.#nameIsFixed = false;
     writer.traceId(1, trace);
     writer.id(2, idHigh, idLow);
     if (state !== undefined) writer.string(3, state);
     if (parent !== undefined) writer.id(4, parent.high, parent.low);
     writer.string(5, name);
     writer.varint(6, kind);
-    writer.fixed32(16, flags);
+    writer.fixed32(16, flagsOf(trace, parent));
   }
 
-  protected openOwn(
-    trace: SpanIdentity,
-    idHigh: number,
-    idLow: number,
-    parent: SpanIdentity | undefined,
-    name: string,
-    nameIsFixed: boolean,
-    kind: number,
-    anchor: ClockAnchor,
-    startMs: number,
-    endMs: number,
-  ): void {
-    const { writer } = this;
-    const flags = flagsOf(trace, parent);
-    this.#message = writer.openSpan(2, trace, idHigh, idLow, parent, kind, flags, anchor, startMs, endMs);
-    const state = stateOf(trace);
+  protected openOwn(anchor: ClockAnchor, startMs: number, endMs: number): void {
+    const { writer, span } = this;
+    this.#message = writer.openSpan(2, span, flagsOf(span.trace, span.parent), anchor, startMs, endMs);
+    const state = stateOf(span.trace);
     if (state !== undefined) writer.string(3, state);
-    if (!nameIsFixed) writer.string(5, name);
-    this.#nameIsFixed = nameIsFixed;
+    if (!span.nameIsFixed) writer.string(5, span.name);
   }
 
   protected times(start: HrTime, end: HrTime): void {
@@ -95,7 +73,7 @@ export class ProtobufEncoder extends SpanEncoder<ProtobufWriter> {
   }
 
   fixed(fragment: Fragment): void {
-    if (fragment.name !== undefined && this.#nameIsFixed) {
+    if (fragment.name !== undefined && this.span.nameIsFixed) {
       fragment.protobufNamed ??= this.#encoded(fragment, fragment.name);
       this.writer.bytes(fragment.protobufNamed);
     } else {

@@ -1,6 +1,7 @@
 import type { ClockAnchor } from '../core/clock.ts';
 import type { SpanIdentity } from '../core/span-id.ts';
 import { ByteWriter } from './byte-writer.ts';
+import type { SpanHead } from './span-encoder.ts';
 
 /** Wire types of https://protobuf.dev/programming-guides/encoding/ */
 const VARINT = 0;
@@ -105,11 +106,7 @@ export class ProtobufWriter extends ByteWriter {
    */
   openSpan(
     field: number,
-    trace: SpanIdentity,
-    idHigh: number,
-    idLow: number,
-    parent: SpanIdentity | undefined,
-    kind: number,
+    { trace, idHigh, idLow, parent, kind }: SpanHead,
     flags: number,
     anchor: ClockAnchor,
     startMs: number,

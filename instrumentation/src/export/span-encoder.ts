@@ -3,7 +3,7 @@ import type { ClockAnchor } from '../core/clock.ts';
 import type { FinishedSpan } from '../core/finished-span.ts';
 import type { AttributeSink, Fragment } from '../core/fragment.ts';
 import type { SpanOrigin } from '../core/lazy-span.ts';
-import { identityOf, randomWord, type SpanIdentity } from '../core/span-id.ts';
+import { identityOf, randomWord, SpanIdentity } from '../core/span-id.ts';
 import type { RecordedSpan } from '../standalone/recorded-span.ts';
 import type { ByteWriter } from './byte-writer.ts';
 import type { ExportableSpan, Scope, SpanEvent } from './exportable-span.ts';
@@ -13,6 +13,10 @@ const FLAG_HAS_IS_REMOTE = 0x100;
 const FLAG_IS_REMOTE = 0x200;
 
 const STATUS_ERROR: SpanStatus = { code: 2 };
+const NOBODY = new SpanIdentity(0, 0, 0, 0, 0, 0, 0, undefined, false);
+
+/** A service that makes a tracer in every request has as many scope objects as requests. */
+const MAX_SCOPE_OBJECTS = 64;
 
 /** Encoded spans of one instrumentation scope. */
 export interface Batch<W extends ByteWriter> {
@@ -20,6 +24,20 @@ export interface Batch<W extends ByteWriter> {
   readonly scope: Scope;
   readonly writer: W;
   spans: number;
+}
+
+/** What stands at the beginning of a span. */
+export interface SpanHead {
+  /** A span of its trace. */
+  trace: SpanIdentity;
+  idHigh: number;
+  idLow: number;
+  parent: SpanIdentity | undefined;
+  name: string;
+  /** A fragment with this name follows: where fragments hold names it is not needed here. */
+  nameIsFixed: boolean;
+  /** As OTLP counts kinds. */
+  kind: number;
 }
 
 /** @returns the trace state as text, undefined where there is none. */
@@ -40,8 +58,19 @@ export function flagsOf(context: SpanIdentity, parent: SpanIdentity | undefined)
 export abstract class SpanEncoder<W extends ByteWriter> implements AttributeSink {
   /** Where the present span goes. */
   protected writer!: W;
+  /** The present span's beginning: one object for all, it is filled thousands of times a second. */
+  protected readonly span: SpanHead = {
+    trace: NOBODY,
+    idHigh: 0,
+    idLow: 0,
+    parent: undefined,
+    name: '',
+    nameIsFixed: false,
+    kind: 0,
+  };
   readonly #byResource = new Map<object, Map<string, Batch<W>>>();
-  #last: Batch<W> | undefined;
+  /** Batches by the scope objects that were seen since the last {@link take}: a tracer gives all its spans one. */
+  readonly #byScope = new Map<object, Batch<W>>();
   #spans = 0;
 
   /** Spans that wait to be taken. */
@@ -70,8 +99,9 @@ export abstract class SpanEncoder<W extends ByteWriter> implements AttributeSink
     try {
       const context = identityOf(span.spanContext());
       const parent = span.parentSpanContext;
-      const { high, low } = context;
-      this.#head(context, high, low, parent && parent.spanId !== '' ? identityOf(parent) : undefined, span);
+      const known = parent && parent.spanId !== '' ? this.#identityOf(parent) : undefined;
+      this.#set(context, context.high, context.low, known, span.name, false, span.kind);
+      this.head();
       this.times(span.startTime, span.endTime);
       this.values(span.attributes);
       this.#tail(span);
@@ -90,18 +120,10 @@ export abstract class SpanEncoder<W extends ByteWriter> implements AttributeSink
       const parent = this.#identityOf(span.parent);
       const own = span.context === undefined ? undefined : identityOf(span.context);
       const { name, fixed } = span;
-      this.openOwn(
-        parent,
-        own === undefined ? randomWord() : own.high,
-        own === undefined ? randomWord() : own.low,
-        parent,
-        name,
-        fixed.name === name,
-        span.kind + 1,
-        span.anchor,
-        span.startMs,
-        span.endMs,
-      );
+      const high = own === undefined ? randomWord() : own.high;
+      const low = own === undefined ? randomWord() : own.low;
+      this.#set(parent, high, low, parent, name, fixed.name === name, span.kind);
+      this.openOwn(span.anchor, span.startMs, span.endMs);
       span.writeAttributes(this);
       if (span.rest !== undefined) this.values(span.rest);
       this.endAttributes();
@@ -124,18 +146,8 @@ export abstract class SpanEncoder<W extends ByteWriter> implements AttributeSink
     const mark = this.#begin(batch);
     try {
       const { identity, name } = span;
-      this.openOwn(
-        identity,
-        identity.high,
-        identity.low,
-        span.parent,
-        name,
-        span.fixedName === name,
-        span.kind + 1,
-        span.root.anchor,
-        span.startMs,
-        span.endMs,
-      );
+      this.#set(identity, identity.high, identity.low, span.parent, name, span.fixedName === name, span.kind);
+      this.openOwn(span.root.anchor, span.startMs, span.endMs);
       if (span.ownAttributes !== undefined) this.values(span.ownAttributes);
       span.writeAttributes(this);
       this.#tail(span);
@@ -159,7 +171,7 @@ export abstract class SpanEncoder<W extends ByteWriter> implements AttributeSink
       }
       if (scopes.size === 0) this.#byResource.delete(resource);
     }
-    this.#last = undefined;
+    this.#byScope.clear();
     this.#spans = 0;
     return parts.length === 1 ? parts[0] : Buffer.concat(parts);
   }
@@ -192,14 +204,23 @@ export abstract class SpanEncoder<W extends ByteWriter> implements AttributeSink
   #lastParent: SpanContext | undefined;
   #lastIdentity: SpanIdentity | undefined;
 
-  #head(
-    context: SpanIdentity,
-    high: number,
-    low: number,
+  #set(
+    trace: SpanIdentity,
+    idHigh: number,
+    idLow: number,
     parent: SpanIdentity | undefined,
-    { name, kind }: { readonly name: string; readonly kind: number },
+    name: string,
+    nameIsFixed: boolean,
+    kind: number,
   ): void {
-    this.head(context, high, low, stateOf(context), parent, flagsOf(context, parent), name, kind + 1);
+    const { span } = this;
+    span.trace = trace;
+    span.idHigh = idHigh;
+    span.idLow = idLow;
+    span.parent = parent;
+    span.name = name;
+    span.nameIsFixed = nameIsFixed;
+    span.kind = kind + 1;
   }
 
   #tail(span: ExportableSpan | RecordedSpan): void {
@@ -226,18 +247,17 @@ export abstract class SpanEncoder<W extends ByteWriter> implements AttributeSink
   }
 
   #batchOf(resource: ExportableSpan['resource'], scope: Scope): Batch<W> {
-    const last = this.#last;
-    if (last !== undefined && last.scope === scope && last.resource === resource) return last;
+    const last = this.#byScope.get(scope);
+    if (last !== undefined && last.resource === resource) return last;
     let scopes = this.#byResource.get(resource);
     if (scopes === undefined) this.#byResource.set(resource, (scopes = new Map()));
-    // Scopes are not compared by identity: a service may ask for a tracer in every request.
     const key = `${scope.name}\0${scope.version ?? ''}`;
     let batch = scopes.get(key);
     if (batch === undefined) {
       batch = { resource, scope, writer: this.makeWriter(), spans: 0 };
       scopes.set(key, batch);
     }
-    if (batch.scope === scope) this.#last = batch;
+    if (this.#byScope.size < MAX_SCOPE_OBJECTS) this.#byScope.set(scope, batch);
     return batch;
   }
 
@@ -247,35 +267,11 @@ export abstract class SpanEncoder<W extends ByteWriter> implements AttributeSink
 
   // One span, in this order.
   protected abstract open(batch: Batch<W>): void;
-  /** @param trace a span of its trace. */
-  protected abstract head(
-    trace: SpanIdentity,
-    idHigh: number,
-    idLow: number,
-    state: string | undefined,
-    parent: SpanIdentity | undefined,
-    flags: number,
-    name: string,
-    kind: number,
-  ): void;
+  /** Begins {@link span}. */
+  protected abstract head(): void;
   protected abstract times(start: HrTime, end: HrTime): void;
-  /**
-   * {@link head} and {@link times} of a span of ours, whose times are monotonic.
-   *
-   * @param nameIsFixed a fragment with this name follows: where fragments hold names it is not needed here.
-   */
-  protected abstract openOwn(
-    trace: SpanIdentity,
-    idHigh: number,
-    idLow: number,
-    parent: SpanIdentity | undefined,
-    name: string,
-    nameIsFixed: boolean,
-    kind: number,
-    anchor: ClockAnchor,
-    startMs: number,
-    endMs: number,
-  ): void;
+  /** {@link head} and {@link times} of a span of ours, whose times are monotonic. */
+  protected abstract openOwn(anchor: ClockAnchor, startMs: number, endMs: number): void;
   abstract fixed(fragment: Fragment): void;
   abstract text(key: string, value: string): void;
   abstract value(key: string, value: AttributeValue): void;

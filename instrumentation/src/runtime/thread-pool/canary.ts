@@ -26,10 +26,16 @@ export interface Waiter {
  * handed over between two of them was taken by a thread between those two.
  */
 export class Canary {
+  /** Whether calls that are counted keep all threads. */
+  readonly #isFull: () => boolean;
   #batch: Waiter[] = [];
   #due = false;
   #sentMs = Number.NEGATIVE_INFINITY;
   #begunMs = Number.NEGATIVE_INFINITY;
+
+  constructor(isFull: () => boolean) {
+    this.#isFull = isFull;
+  }
 
   /**
    * Takes a call just handed to the pool.
@@ -55,22 +61,25 @@ export class Canary {
     this.#batch = [];
     this.#due = false;
     this.#sentMs = sentMs;
+    const isFull = this.#isFull();
     randomFill(Buffer.allocUnsafe(1), () => {
       const atMs = now();
       const begunMs = atMs - loopClock.waitAt(atMs).minMs;
-      this.#place(batch, begunMs - sentMs <= OWN_MS ? sentMs : begunMs);
+      const waited = begunMs - sentMs > OWN_MS;
+      this.#place(batch, waited ? begunMs : sentMs, waited && !isFull);
     });
   }
 
-  #place(batch: readonly Waiter[], canaryMs: number): void {
+  /** @param isStrange it waited although, by count, there was a thread: somebody keeps threads who is not counted. */
+  #place(batch: readonly Waiter[], canaryMs: number, isStrange: boolean): void {
     const beforeMs = this.#begunMs;
     this.#begunMs = canaryMs;
     for (const [at, waiter] of batch.entries()) {
       const leastMs = Math.max(waiter.submittedMs, Math.min(beforeMs, canaryMs));
       const mostMs = Math.max(leastMs, Math.min(canaryMs, waiter.endMs ?? canaryMs));
-      // Calls alike begin at even distances.
+      // Of those that waited for what is not counted, calls alike begin at even distances.
       const evenMs = leastMs + (at / batch.length) * (canaryMs - leastMs);
-      waiter.begun(Math.min(evenMs, mostMs), leastMs, mostMs);
+      waiter.begun(isStrange ? Math.min(evenMs, mostMs) : leastMs, leastMs, mostMs);
     }
   }
 }

@@ -30,13 +30,13 @@ export interface ThreadPoolSwitch {
 export function patchThreadPool(on: ThreadPoolSwitch): void {
   const builtin = (name: string) => process.getBuiltinModule(name) as Any;
   const fs = builtin('node:fs');
-  wrapAll(fs, FS, on, () => beginWork());
+  wrapAll(fs, FS, on, (name) => beginWork(`fs.${name}`, 'files'));
   wrapPromised(fs.promises, FS, on);
-  wrapAll(builtin('node:zlib'), ZLIB, on, () => beginWork());
-  wrapAll(builtin('node:crypto'), CRYPTO, on, () => beginWork());
+  wrapAll(builtin('node:zlib'), ZLIB, on, (name) => beginWork(`zlib.${name}`, 'cpu'));
+  wrapAll(builtin('node:crypto'), CRYPTO, on, (name) => beginWork(`crypto.${name}`, 'cpu'));
   const dns = builtin('node:dns');
   // An address, or nothing at all, is answered without a thread.
-  wrapAll(dns, ['lookup'], on, ([host]) => (host && isIP(host) === 0 ? beginLookup() : undefined));
+  wrapAll(dns, ['lookup'], on, (_name, [host]) => (host && isIP(host) === 0 ? beginLookup() : undefined));
   nodeModule.syncBuiltinESMExports();
 }
 
@@ -44,12 +44,13 @@ function wrapAll(
   module: Any,
   names: readonly string[],
   on: ThreadPoolSwitch,
-  begin: (args: Any[]) => PoolCall | undefined,
+  begin: (name: string, args: Any[]) => PoolCall | undefined,
 ): void {
-  wrapEach(module, names, (inner) => {
+  wrapEach(module, names, (name, inner) => {
     return function (this: unknown, ...args: Any[]) {
       const callback = args.at(-1);
-      const call = on.threadPool && typeof callback === 'function' ? begun(begin, args) : undefined;
+      const call =
+        on.threadPool && typeof callback === 'function' ? begun(() => begin(name, args)) : undefined;
       if (call === undefined) return inner().apply(this, args);
       args[args.length - 1] = function (this: unknown, ...results: unknown[]) {
         ended(call);
@@ -61,9 +62,9 @@ function wrapAll(
 }
 
 function wrapPromised(module: Any, names: readonly string[], on: ThreadPoolSwitch): void {
-  wrapEach(module, names, (inner) => {
+  wrapEach(module, names, (name, inner) => {
     return function (this: unknown, ...args: Any[]) {
-      const call = on.threadPool ? begun(beginWork, args) : undefined;
+      const call = on.threadPool ? begun(() => beginWork(`fs.${name}`, 'files')) : undefined;
       if (call === undefined) return inner().apply(this, args);
       const promise = submit(call, () => inner().apply(this, args));
       if (!(promise instanceof Promise)) return promise;
@@ -82,10 +83,14 @@ function wrapPromised(module: Any, names: readonly string[], on: ThreadPoolSwitc
   });
 }
 
-function wrapEach(module: Any, names: readonly string[], around: (inner: () => Any) => Any): void {
+function wrapEach(
+  module: Any,
+  names: readonly string[],
+  around: (name: string, inner: () => Any) => Any,
+): void {
   for (const name of names.flatMap((line) => line.split(' '))) {
     const original = module?.[name];
-    if (typeof original !== 'function' || !wrapMethod(module, name, around)) continue;
+    if (typeof original !== 'function' || !wrapMethod(module, name, (inner) => around(name, inner))) continue;
     for (const key of Reflect.ownKeys(original)) {
       if (key === 'length' || key === 'name' || key === 'prototype') continue;
       Object.defineProperty(module[name], key, Object.getOwnPropertyDescriptor(original, key)!);
@@ -93,9 +98,9 @@ function wrapEach(module: Any, names: readonly string[], around: (inner: () => A
   }
 }
 
-function begun(begin: (args: Any[]) => PoolCall | undefined, args: Any[]): PoolCall | undefined {
+function begun(begin: () => PoolCall | undefined): PoolCall | undefined {
   try {
-    return begin(args);
+    return begin();
   } catch {
     return undefined;
   }
