@@ -151,6 +151,10 @@ function checkCommand(node, label) {
     json.status === 0 && JSON.parse(json.stdout).requests.count === 1,
     json.stderr,
   );
+  const doctor = run(node, [bin, 'doctor', 'traces.jsonl']);
+  check(`${label}: waitfall doctor`, doctor.status === 0 && doctor.stdout.includes('1 span'), doctor.stderr);
+  const init = run(node, [bin, 'init']);
+  check(`${label}: waitfall init`, init.status === 0 && init.stdout.includes('/register'), init.stderr);
   const used = run(node, ['use.mjs']);
   check(`${label}: import from waitfall`, used.stdout === '1 Waitfall report\n', used.stdout + used.stderr);
   const required = run(node, ['use.cjs']);
@@ -191,11 +195,17 @@ try {
   const npx = run('npm', ['exec', '--no', '--', 'waitfall', '--help'], { env: { PATH } });
   check('npx waitfall --help', npx.stdout.startsWith('Usage: waitfall'), npx.stderr);
 
-  for (const file of ['types.mts', 'types.cts']) {
-    const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--types', 'node'];
+  for (const [file, module, resolution] of [
+    ['types.mts', 'nodenext', 'nodenext'],
+    ['types.cts', 'nodenext', 'nodenext'],
+    ['types.mts', 'node16', 'node16'],
+    ['types.mts', 'esnext', 'bundler'],
+  ]) {
+    const options = ['--noEmit', '--strict', '--target', 'es2024', '--types', 'node'];
+    const modules = ['--module', module, '--moduleResolution', resolution];
     const typeRoots = ['--typeRoots', join(root, 'node_modules/@types')];
-    const types = tool('typescript/bin/tsc', [...options, ...typeRoots, file], folder);
-    check(`types in ${file}`, types.status === 0, types.stdout);
+    const types = tool('typescript/bin/tsc', [...options, ...modules, ...typeRoots, file], folder);
+    check(`types in ${file}, resolved as ${resolution} does`, types.status === 0, types.stdout);
   }
 
   for (const [major, node] of installNodes(values.node.split(','), join(tmpdir(), 'waitfall-nodes'))) {
