@@ -41,7 +41,7 @@ export function evidenceOf(facts: Facts, inference: Inference, capacities: Capac
     out.push({
       id: 'chain-edge',
       resource: edge.effect.name,
-      text: `${edge.cause.name} -> ${edge.effect.name}: its hold grew by ${duration(edge.holdGrowthNs)}, ${percent(edge.share)} of it waiting on ${edge.cause.name}`,
+      text: `${edge.cause.name} -> ${edge.effect.name}: its hold grew by ${duration(edge.holdGrowthNs)}, ${edge.share >= 0.995 ? 'all' : percent(edge.share)} of it waiting on ${edge.cause.name}`,
       values: { cause: edge.cause.name, holdGrowthNs: edge.holdGrowthNs, share: edge.share },
       traces: exemplars(facts, edge.cause, after),
     });

@@ -24,6 +24,39 @@ test('rule 1: a step of the rate is found where it is', () => {
   assert.ok(Math.abs(segments[0].endNs / 1e9 - 10) < 0.5, `${segments[0].endNs}`);
 });
 
+test('rule 1: paced arrivals show a smaller step than random ones would', () => {
+  const paced = (...list: [perSecond: number, seconds: number][]) => {
+    const starts: number[] = [];
+    let fromNs = 0;
+    for (const [perSecond, seconds] of list) {
+      for (let i = 0; i < perSecond * seconds; i++) starts.push(fromNs + (i / perSecond) * 1e9);
+      fromNs += seconds * 1e9;
+    }
+    return Float64Array.from(starts);
+  };
+  const starts = paced([60, 4], [85, 4]);
+  const segments = rateSegments(starts, ones(starts.length));
+  assert.equal(segments.length, 2);
+  assert.ok(Math.abs(segments[0].endNs / 1e9 - 4) < 0.3, `${segments[0].endNs}`);
+  assert.equal(rateSegments(paced([60, 20]), ones(1200)).length, 1);
+});
+
+test('rule 1: random arrivals of one rate are one window', () => {
+  let state = 7;
+  const random = () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+  for (let round = 0; round < 40; round++) {
+    let atNs = 0;
+    const starts = Float64Array.from({ length: 300 + 40 * round }, () => {
+      atNs -= Math.log(1 - random()) * 1e7;
+      return atNs;
+    });
+    assert.equal(rateSegments(starts, ones(starts.length)).length, 1, `round ${round}`);
+  }
+});
+
 test('rule 1: nothing and one request', () => {
   assert.deepEqual(rateSegments(new Float64Array(0), ones(0)), []);
   const [one] = rateSegments(Float64Array.of(5), ones(1));
