@@ -95,7 +95,7 @@ function bytesOf(items: readonly InputPath[]): number | null {
 }
 
 const THREADS_FROM_BYTES = 300e6;
-/** More read no faster: one thread merges what they have read. */
+/** More read hardly faster: one thread merges what all have read. */
 const MAX_THREADS = 4;
 
 function poolFor(bytes: number, options: ReadOptions): RangePool | null {

@@ -1,6 +1,7 @@
+import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { BlockMaps } from '../model/table-block.ts';
-import type { Range, RangeResult } from './range-reader.ts';
+import { type Range, RangeReader, type RangeResult } from './range-reader.ts';
 import type { WorkerAnswer, WorkerStart, WorkerTask } from './range-worker.ts';
 
 /** Smaller ranges cost more messages, larger ones more memory. */
@@ -32,23 +33,27 @@ export interface RangeRead {
   readonly done: () => void;
 }
 
-/** Threads that read ranges of large files ahead of the one that merges them. */
+/** Threads that read ranges of large files ahead of the one that merges them; that one reads where it would wait. */
 export class RangePool {
   readonly threads: number;
+  readonly #own: RangeReader;
+  readonly #ownMaps = new BlockMaps();
+  #ownBuffer: ArrayBuffer | null = null;
   readonly #members: Member[] = [];
   readonly #waiting = new Map<number, { member: Member; resolve: (read: RangeRead | null) => void }>();
   #asked = 0;
 
+  /** @param threads this one included. */
   constructor(threads: number, start: WorkerStart) {
     this.threads = threads;
-    for (let i = 0; i < threads; i++) this.#members.push(this.#start(start));
+    this.#own = new RangeReader(start.fast, start.keep);
+    for (let i = 1; i < threads; i++) this.#members.push(this.#start(start));
   }
 
   /** Asks the thread with the least to do. @returns null when all have enough. */
   ask(range: Range): Promise<RangeRead | null> | null {
     const [member] = this.#members.toSorted((a, b) => a.tasks - b.tasks);
-    if (member === undefined) return Promise.resolve(null);
-    if (member.tasks === QUEUED) return null;
+    if (member === undefined || member.tasks === QUEUED) return null;
     const id = this.#asked++;
     const buffer = member.buffers.pop() ?? null;
     const task: WorkerTask = { id, range, restart: member.restart, buffer };
@@ -60,12 +65,30 @@ export class RangePool {
     });
   }
 
+  /** Reads a range here and now. */
+  readHere(range: Range): RangeRead | null {
+    const buffer = this.#ownBuffer;
+    this.#ownBuffer = null;
+    try {
+      const result = this.#own.read(range, buffer);
+      const done = (): void => {
+        this.#ownBuffer = result.part.block.buffer;
+      };
+      return { result, maps: this.#ownMaps, done };
+    } catch {
+      this.#own.restart();
+      return null;
+    }
+  }
+
   /** Results not merged are lost, and the meaning of numbers with them: every thread begins anew. */
   restart(): void {
+    this.#own.restart();
     for (const member of this.#members) member.restart = true;
   }
 
   async close(): Promise<void> {
+    this.#own.close();
     const workers = this.#members.splice(0).map(({ worker }) => worker);
     await Promise.all(workers.map((worker) => worker.terminate()));
   }
@@ -110,7 +133,7 @@ export class RangePool {
 export class FileRanges {
   readonly #pool: RangePool;
   readonly #ranges: Iterator<Range>;
-  readonly #ahead: Promise<RangeRead | null>[] = [];
+  readonly #ahead: Slot[] = [];
   /** The next one, while no thread is free for it. */
   #waiting: Range | undefined;
 
@@ -129,9 +152,19 @@ export class FileRanges {
 
   /** @returns what was read of the next range: null where it could not be; undefined behind the last one. */
   async next(): Promise<RangeRead | null | undefined> {
-    this.#fill();
-    const [next] = this.#ahead.splice(0, 1);
-    return next;
+    for (;;) {
+      this.#fill();
+      const [slot] = this.#ahead;
+      if (slot?.read !== undefined) return this.#ahead.shift()?.read;
+      const range = this.#ahead.length < this.#limit ? this.#take() : undefined;
+      if (range !== undefined) {
+        const read = this.#pool.readHere(range);
+        this.#ahead.push({ read, asked: Promise.resolve(read) });
+        // Answers come in between.
+        await setImmediate();
+      } else if (slot === undefined) return undefined;
+      else await slot.asked;
+    }
   }
 
   /** Gives up all ranges not merged. */
@@ -139,16 +172,37 @@ export class FileRanges {
     this.#waiting = undefined;
     this.#ranges.return?.();
     this.#pool.restart();
-    await Promise.all(this.#ahead.splice(0));
+    await Promise.all(this.#ahead.splice(0).map(({ asked }) => asked));
+  }
+
+  get #limit(): number {
+    return this.#pool.threads * AHEAD;
+  }
+
+  #take(): Range | undefined {
+    const range = this.#waiting ?? this.#ranges.next().value;
+    this.#waiting = undefined;
+    return range;
   }
 
   #fill(): void {
-    while (this.#ahead.length < this.#pool.threads * AHEAD) {
-      this.#waiting ??= this.#ranges.next().value;
+    while (this.#ahead.length < this.#limit) {
+      this.#waiting = this.#take();
       const asked = this.#waiting === undefined ? null : this.#pool.ask(this.#waiting);
       if (asked === null) return;
-      this.#ahead.push(asked);
+      const slot: Slot = { read: undefined, asked };
+      void asked.then((read) => {
+        slot.read = read;
+      });
+      this.#ahead.push(slot);
       this.#waiting = undefined;
     }
   }
+}
+
+/** A range under way. */
+interface Slot {
+  /** Undefined while it is read. */
+  read: RangeRead | null | undefined;
+  readonly asked: Promise<RangeRead | null>;
 }
