@@ -87,6 +87,8 @@ export function collectActivity(
       const endNs = originNs + forest.recordedEnd[row];
       if (segment === PAUSE || segment === WORK) {
         const { queue, instance } = queues.of(row);
+        // What a thread of the pool works is the hold of its wait.
+        if (queue.kind !== 'eventloop') continue;
         const slices = segment === WORK ? activity.work : activity.pauses;
         slices.push({ queue: queue.index, instance, request: firstRequest + i, startNs, endNs });
         if (segment === PAUSE) addCallWait(waitTime, forest, row);

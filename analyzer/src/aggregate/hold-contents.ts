@@ -284,7 +284,7 @@ class Contents {
         if (queue < 0 || queue === hold.queue) continue;
         for (const lane of lanes) addTo(lane.nestedNs, queue, w, weighted, this.#windows);
       } else if (segment === WORK) {
-        if (queue < 0) continue;
+        if (queue < 0 || queue === hold.queue) continue;
         for (const lane of lanes) addTo(lane.serviceNs, queue, w, weighted, this.#windows);
       } else if (segment === DOWNSTREAM) {
         const call = this.#callAbove(row);

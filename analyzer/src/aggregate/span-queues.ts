@@ -1,4 +1,4 @@
-import { RESOURCE_EVENT_LOOP, SEGMENTS } from '@waitfall/instrumentation/conventions';
+import { RESOURCE_EVENT_LOOP, RESOURCE_THREAD_POOL, SEGMENTS } from '@waitfall/instrumentation/conventions';
 import { isWait } from '../classify/classify.ts';
 import type { Classes, ResourceKind } from '../classify/types.ts';
 import { PairIds } from '../model/pair-ids.ts';
@@ -70,12 +70,11 @@ export class SpanQueues {
 
   #named(row: number): { kind: ResourceKind; name: string | null } {
     const segment = this.#classes.segment[row];
-    if (segment === WORK || segment === PAUSE) return { kind: 'eventloop', name: RESOURCE_EVENT_LOOP };
     const resource = this.#classes.resource[row];
-    return {
-      kind: kindOfSegment(SEGMENTS[segment]),
-      name: resource >= 0 ? this.#classes.resources[resource] : null,
-    };
+    const name = resource >= 0 ? this.#classes.resources[resource] : null;
+    if (segment === WORK && name === RESOURCE_THREAD_POOL) return { kind: 'threadpool', name };
+    if (segment === WORK || segment === PAUSE) return { kind: 'eventloop', name: RESOURCE_EVENT_LOOP };
+    return { kind: kindOfSegment(SEGMENTS[segment]), name };
   }
 }
 
