@@ -2,7 +2,7 @@
  * Forces one bottleneck after the other on the sample application, with a real database and an open load, and
  * lets the analyzer say what it was.
  *
- *   npm run bench:forced [-- --only NAME,…] [--seconds N] [--repeat N] [--out DIR]
+ *   npm run bench:forced [-- --only NAME,…] [--quick] [--seconds N] [--repeat N] [--out DIR]
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -29,8 +29,14 @@ import { didNotApply, type Judged, judge, notJudged, tableOf } from './judge.ts'
 const SERVICE = new URL('../../../sample-app/src/service/main.ts', import.meta.url);
 /** Longer than any backlog of a run takes to drain. */
 const TIMEOUT_MS = 40_000;
+/** A slow machine gets longer steps: fewer requests than this say nothing. */
+const FEWEST_REQUESTS = 150;
+const LONGEST_STEP_SECONDS = 12;
 /** A machine whose speed changed so much that the load did not do what it was to is given another chance. */
 const ATTEMPTS = 3;
+
+/** In little more than a minute: a pool, the loop, a row, a thread, and nothing. */
+const QUICK = ['pool 2', 'CPU burn', 'hot row', 'thread pool', 'none'];
 
 const { values: flags } = parseArgs({
   options: {
@@ -38,6 +44,7 @@ const { values: flags } = parseArgs({
     seconds: { type: 'string', default: '3' },
     repeat: { type: 'string', default: '1' },
     out: { type: 'string', default: 'runs/forced' },
+    quick: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
@@ -45,14 +52,16 @@ const { values: flags } = parseArgs({
 const HELP = `npm run bench:forced [-- options]
 
   --only A,B    of ${CONFIGURATIONS.map(({ name }) => name).join(', ')}
+  --quick       of each way to wait one: ${QUICK.join(', ')}
   --seconds N   length of each step (default 3)
   --repeat N    runs of each configuration (default 1)
   --out DIR     where the run directories are made (default runs/forced)
 `;
 
 function chosen(): readonly Configuration[] {
-  if (flags.only === undefined) return CONFIGURATIONS;
-  return flags.only.split(',').map((name) => {
+  const names = flags.only?.split(',') ?? (flags.quick ? QUICK : null);
+  if (names === null) return CONFIGURATIONS;
+  return names.map((name) => {
     const found = CONFIGURATIONS.find((one) => one.name === name.trim());
     if (found === undefined) throw new UsageError(`no configuration "${name}"\n\n${HELP}`);
     return found;
@@ -64,6 +73,11 @@ function loadOf(
   capacityPerSecond: number,
   seconds: number,
 ): LoadManifest {
+  const perSecond = shares.reduce((sum, share) => sum + share * capacityPerSecond, 0);
+  const stepSeconds = Math.min(
+    LONGEST_STEP_SECONDS,
+    Math.max(seconds, Math.ceil(FEWEST_REQUESTS / perSecond)),
+  );
   return checkManifest(
     {
       name,
@@ -72,7 +86,7 @@ function loadOf(
       steps: shares.map((share) => ({
         phase: share > 1 ? 'overload' : 'ramp',
         arrivalsPerSecond: Math.max(1, Math.round(share * capacityPerSecond)),
-        seconds,
+        seconds: stepSeconds,
       })),
       requests: [
         {
