@@ -74,10 +74,19 @@ export interface Scenario {
   holdMs?: number;
   /** A holds until B is answered, if that is before `holdMs`. */
   untilAnswered?: boolean;
+  /** Which statement frees the row: A's end (default), its first after the hold, or B's own limit ends the wait. */
+  freedBy?: 'end' | 'after' | 'limit';
+  /** With `limit`: B waits this long at least. */
+  limitMs?: number;
 }
 
 export interface Observed {
+  /** From B's call to its reply. */
   realMs: number;
+  /** What B waited at least: until A called what freed the row. */
+  blockedMs: number;
+  /** How long A held at least, and at most: from reply to call, and from call to reply. */
+  heldMs: [number, number];
   wait: Recorded | undefined;
   traceA: string;
   traceB: string;
@@ -91,6 +100,9 @@ export async function play(scenario: Scenario): Promise<Observed> {
   bench.recording.clear();
   const begin = scenario.isolation ? `BEGIN ISOLATION LEVEL ${scenario.isolation}` : 'BEGIN';
   let realMs = 0;
+  let sentMs = 0;
+  let afterMs = 0;
+  const holder = { calledMs: 0, lockedMs: 0, endMs: 0, endedMs: 0 };
   let errorB: string | undefined;
   const locked = Promise.withResolvers<void>();
   const sent = Promise.withResolvers<void>();
@@ -100,24 +112,29 @@ export async function play(scenario: Scenario): Promise<Observed> {
       await a.query(begin);
       try {
         for (const statement of scenario.before ?? []) await run(a, statement);
+        holder.calledMs = performance.now();
         await run(a, scenario.a);
+        holder.lockedMs = performance.now();
         locked.resolve();
         await sent.promise;
         const held = sleep(scenario.holdMs ?? HOLD_MS);
         await (scenario.untilAnswered ? Promise.race([held, answered.promise]) : held);
+        afterMs = performance.now();
         for (const statement of scenario.after ?? []) await run(a, statement);
         if (scenario.after) await sleep(HOLD_MS / 2);
       } catch {
         await sleep(HOLD_MS / 2);
       }
+      holder.endMs = performance.now();
       await a.query(scenario.end ?? 'COMMIT');
+      holder.endedMs = performance.now();
     }),
     request(async () => {
       await locked.promise;
       await sleep(HEAD_START_MS);
       if (!scenario.autocommitB) await b.query(begin);
       for (const statement of scenario.beforeB ?? []) await run(b, statement);
-      const sentMs = performance.now();
+      sentMs = performance.now();
       sent.resolve();
       await run(b, scenario.b).catch((error: { code?: string }) => {
         errorB = error.code;
@@ -133,7 +150,16 @@ export async function play(scenario: Scenario): Promise<Observed> {
     .segment('lock_wait')
     .filter((s) => s.traceId === second.traceId && s.lengthMs > 1);
   assert.ok(waits.length <= 1);
-  return { realMs, wait: waits[0], traceA: first.traceId, traceB: second.traceId, errorB };
+  const freedMs = scenario.freedBy === 'after' ? afterMs : holder.endMs;
+  return {
+    realMs,
+    blockedMs: scenario.freedBy === 'limit' ? (scenario.limitMs ?? 0) : freedMs - sentMs,
+    heldMs: [holder.endMs - holder.lockedMs, holder.endedMs - holder.calledMs],
+    wait: waits[0],
+    traceA: first.traceId,
+    traceB: second.traceId,
+    errorB,
+  };
 }
 
 /** A statement that changes one row by its key. */

@@ -11,17 +11,21 @@ const CHECK_MS = 5;
  */
 export function checkContradiction(rows: DatabaseRows, hold: LockHold): void {
   if (!isExclusive(hold.mode) || hold.autocommit) return;
-  const other = hold.row.holds.find(
-    (candidate) =>
-      candidate.owner !== hold.owner &&
-      isExclusive(candidate.mode) &&
-      candidate.endSentMs === undefined &&
-      candidate.releasedMs === undefined,
-  );
-  if (other === undefined) return;
+  let before: LockHold | undefined;
+  let other: LockHold | undefined;
+  for (const candidate of hold.row.holds) {
+    if (candidate.owner === hold.owner || !isExclusive(candidate.mode)) continue;
+    before = candidate;
+    if (candidate.endSentMs === undefined && candidate.releasedMs === undefined) other = candidate;
+  }
+  if (other === undefined) {
+    if (before !== undefined) rows.handedOver(hold.row);
+    return;
+  }
+  const holder = other;
   setTimeout(() => {
-    const ended = other.endSentMs ?? other.releasedMs;
-    if (ended !== undefined && ended < hold.grantedMs + CHECK_MS) return;
-    rows.contradict([other, hold]);
+    const ended = holder.endSentMs ?? holder.releasedMs;
+    if (ended !== undefined && ended < hold.grantedMs + CHECK_MS) rows.handedOver(hold.row);
+    else rows.contradict([holder, hold]);
   }, CHECK_MS).unref();
 }

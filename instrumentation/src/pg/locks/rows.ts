@@ -5,14 +5,25 @@ import type { LockClause } from '../sql/plan.ts';
 import { type LockHold, Row } from './row.ts';
 
 const MAX_ROWS = 10_000;
-const MAX_CONTRADICTIONS = 3;
+const MIN_CONTRADICTIONS = 3;
+/** Replies that overtake each other on a starved machine look like contradictions too: they are rarer than this. */
+const MAX_CONTRADICTED_SHARE = 0.02;
+
+/** What was seen of the keys of one relation and its columns. */
+interface Family {
+  /** Rows that went from one holder to the next. */
+  handovers: number;
+  /** Rows that two had at once: then the key names none. */
+  contradictions: number;
+  givenUp: boolean;
+}
 
 /** The rows of one database that this process locks or wants to lock. */
 export class DatabaseRows {
   readonly #database: string;
   readonly #salt: string;
   readonly #rows = new Map<string, Row>();
-  readonly #contradictions = new Map<string, number>();
+  readonly #families = new Map<string, Family>();
 
   constructor(host: string, database: string, salt: string | undefined) {
     this.#database = database;
@@ -24,7 +35,7 @@ export class DatabaseRows {
     const keys = rowKeys(lock, values);
     if (keys === null || lock.key === null) return [];
     const family = `${lock.relation}(${lock.key.map((part) => part.column).join(', ')})`;
-    if ((this.#contradictions.get(family) ?? 0) >= MAX_CONTRADICTIONS) return [];
+    if (this.#families.get(family)?.givenUp === true) return [];
     if (lock.guessed === true) {
       // Only a row that somebody holds can be waited for.
       const known = keys.map((key) => this.#rows.get(key));
@@ -42,18 +53,34 @@ export class DatabaseRows {
     return row.hash;
   }
 
-  /** Two transactions had one row at the same time: its key names no row. After a few, its family is given up. */
+  /** A row went from one holder to another, as rows do. */
+  handedOver(row: Row): void {
+    this.#family(row.family).handovers++;
+  }
+
+  /**
+   * Two transactions had one row at the same time: its key names no row. Where that happens more than now and then,
+   * its family is given up.
+   */
   contradict(holds: readonly LockHold[]): void {
-    const { family } = holds[0].row;
+    const name = holds[0].row.family;
+    const family = this.#family(name);
     for (const hold of holds) hold.contradicted = true;
-    const count = (this.#contradictions.get(family) ?? 0) + 1;
-    this.#contradictions.set(family, count);
-    if (count === MAX_CONTRADICTIONS) {
-      warnOnce(
-        `lock-family ${family}`,
-        `${family} does not identify rows: its locks are not recorded any more`,
-      );
+    family.contradictions++;
+    const seen = family.contradictions + family.handovers;
+    if (family.contradictions < MIN_CONTRADICTIONS || family.contradictions <= MAX_CONTRADICTED_SHARE * seen)
+      return;
+    family.givenUp = true;
+    warnOnce(`lock-family ${name}`, `${name} does not identify rows: its locks are not recorded any more`);
+  }
+
+  #family(name: string): Family {
+    let family = this.#families.get(name);
+    if (family === undefined) {
+      family = { handovers: 0, contradictions: 0, givenUp: false };
+      this.#families.set(name, family);
     }
+    return family;
   }
 
   #row(lock: LockClause, family: string, key: string): Row {
