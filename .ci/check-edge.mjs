@@ -12,7 +12,8 @@ import { partition } from '../analyzer/src/partition/partition.ts';
 import { piecesOf } from '../analyzer/src/partition/pieces.ts';
 import { readInputs } from '../analyzer/src/read/index.ts';
 import { DEFAULT_REPAIR, repairTrees } from '../analyzer/src/tree/repair.ts';
-import { EDGE, ENCODINGS, TOGETHER } from './edge-expected.mjs';
+import { ENCODINGS, FORMATS, TOGETHER } from './edge/formats.mjs';
+import { TREES } from './edge/trees.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const shared = join(root, '..', 'shared');
@@ -48,7 +49,7 @@ const NO_REPAIRS = {
 
 const wanted = (name) => words.length === 0 || words.some((word) => name.includes(word));
 const rows = [];
-for (const expected of [...EDGE, ...TOGETHER].filter(({ file }) => wanted(file))) {
+for (const expected of [...FORMATS, ...TREES, ...TOGETHER].filter(({ file }) => wanted(file))) {
   rows.push(await report(expected.file, () => checkEdge(expected)));
 }
 for (const expected of casesTable().filter(({ file }) => wanted(file))) {
