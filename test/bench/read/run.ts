@@ -55,9 +55,10 @@ function printTable(title: string, path: string, baseline: string, results: Map<
 }
 
 /** The command as it is installed, and what it writes. */
-function report(path: string): Contender {
-  const args = [COMMAND, 'report', path, '--format', 'json', '-o', join(values.dir, 'report.json')];
-  return { name: 'waitfall report', args };
+function report(path: string, threads: number): Contender {
+  const output = join(values.dir, 'report.json');
+  const args = [COMMAND, 'report', path, '--threads', String(threads), '--format', 'json', '-o', output];
+  return { name: `waitfall report, ${threads} ${threads === 1 ? 'thread' : 'threads'}`, args };
 }
 
 const json = join(values.dir, `spans-${megabytes}.jsonl`);
@@ -89,8 +90,10 @@ printTable(
       subject('JSON.parse', json),
       subject('read, slow path', json),
       subject('read, what a report needs', json),
+      subject('the same, 2 threads', json),
       subject('read, everything', json),
-      report(json),
+      report(json, 1),
+      report(json, 2),
       ...duck('count', 2),
       ...duck('self time', 2),
       ...duck('self time', 1),
@@ -106,8 +109,10 @@ printTable(
     [
       subject('protobufjs', proto),
       subject('read, what a report needs', proto),
+      subject('the same, 2 threads', proto),
       subject('read, everything', proto),
-      report(proto),
+      report(proto, 1),
+      report(proto, 2),
     ],
     runs,
   ),

@@ -28,9 +28,10 @@ const SUBJECTS: Readonly<Record<string, (path: string, ...more: string[]) => Pro
       spans += countSpans(decodeProto('TracesData', record.subarray(4)) as unknown as Request);
     return spans;
   },
-  'read, what a report needs': (path) => readInputs([path], { keep }),
-  'read, everything': (path) => readInputs([path]),
-  'read, slow path': (path) => readInputs([path], { keep, parser: 'slow' }),
+  'read, what a report needs': (path) => readInputs([path], { keep, threads: 1 }),
+  'the same, 2 threads': (path) => readInputs([path], { keep, threads: 2 }),
+  'read, everything': (path) => readInputs([path], { threads: 1 }),
+  'read, slow path': (path) => readInputs([path], { keep, parser: 'slow', threads: 1 }),
   DuckDB: async (path, what, threads, directory) => {
     const { DuckDBInstance } = createRequire(join(directory, 'index.js'))('@duckdb/node-api');
     const connection = await (await DuckDBInstance.create(':memory:', { threads })).connect();
