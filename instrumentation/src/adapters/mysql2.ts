@@ -1,6 +1,7 @@
 import { activeContext, runIn } from '../core/active-context.ts';
 import { wrapMethod } from '../core/patch.ts';
 import { freeName, resourceOf } from './names.ts';
+import { tellState } from './pool-state.ts';
 import { quietly } from './settle.ts';
 import { type Arrival, releaseSlot, SlotWait } from './slot-wait.ts';
 import type { AdapterSwitch } from './switch.ts';
@@ -154,6 +155,12 @@ function settle(
 function begin(pool: MysqlPool): SlotWait {
   const { connectionConfig = {}, connectionLimit } = pool.config;
   const { database, host, port } = connectionConfig;
+  tellState(pool, () => ({
+    max: connectionLimit || undefined,
+    used: pool._allConnections.length - pool._freeConnections.length,
+    idle: pool._freeConnections.length,
+    pending: pool._connectionQueue.length,
+  }));
   const arrival: Arrival = {
     resource: resourceOf(pool, 'mysql2-pool', database || `${host ?? 'localhost'}:${port ?? 3306}`),
     // No limit is no queue.

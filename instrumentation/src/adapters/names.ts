@@ -35,6 +35,14 @@ export function resourceOf(pool: object, prefix: string, known: string | undefin
   return unique;
 }
 
+/** @returns the pools that are open and have been used, by resource name. */
+export function* livePools(): Generator<[resource: string, pool: object]> {
+  for (const [resource, reference] of taken) {
+    const pool = reference.deref();
+    if (pool !== undefined) yield [resource, pool];
+  }
+}
+
 /** To be called when a pool has ended: a later one may have its name. */
 export function freeName(pool: object): void {
   const name = resolved.get(pool);

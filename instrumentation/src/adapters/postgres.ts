@@ -3,6 +3,7 @@ import { now } from '../core/clock.ts';
 import { countTime, emitSegment } from '../core/emit.ts';
 import { wrapMethod } from '../core/patch.ts';
 import { freeName, resourceOf } from './names.ts';
+import { tellState } from './pool-state.ts';
 import { quietly, settling } from './settle.ts';
 import { releaseSlot, SlotWait } from './slot-wait.ts';
 import type { AdapterSwitch } from './switch.ts';
@@ -109,6 +110,13 @@ export function watchSql(sql: Sql, on: AdapterSwitch): void {
   const probe = sql.unsafe('');
   const pool = new PostgresPool(sql, on);
   pools.set(probe.handler, pool);
+  // Which of its connections are open and idle only the library knows.
+  tellState(sql, () => ({
+    max: sql.options.max,
+    used: Math.min(sql.options.max, pool.busy),
+    idle: undefined,
+    pending: pool.waiting,
+  }));
   wrapMethod(probe.constructor.prototype, 'handle', (inner) => {
     return function handle(this: Query, ...args: unknown[]) {
       if (!this.executed) quietly(() => watchQuery(this));

@@ -1,6 +1,7 @@
 import { wrapMethod } from '../core/patch.ts';
 import { noteBirth, takeBirth } from './births.ts';
 import { freeName, resourceOf } from './names.ts';
+import { tellState } from './pool-state.ts';
 import { quietly, settling, watching } from './settle.ts';
 import { arrivalAt, releaseSlot, SlotWait } from './slot-wait.ts';
 import type { AdapterSwitch } from './switch.ts';
@@ -34,6 +35,12 @@ type PoolClass = { prototype: object };
 export function patchGenericPool(Pool: PoolClass, on: AdapterSwitch): boolean {
   return patchPromisePool<GenericPool>(Pool, on, watching, (pool) => {
     const resource = resourceOf(pool, 'generic-pool', undefined);
+    tellState(pool, () => ({
+      max: pool.max,
+      used: pool.borrowed,
+      idle: pool.available,
+      pending: pool.pending,
+    }));
     return new SlotWait(pool, arrivalAt(resource, pool.max, pool.borrowed, pool.available, pool.pending));
   });
 }
@@ -42,6 +49,12 @@ export function patchGenericPool(Pool: PoolClass, on: AdapterSwitch): boolean {
 export function patchSequelizePool(Pool: PoolClass, on: AdapterSwitch): boolean {
   return patchPromisePool<SequelizePool>(Pool, on, settling, (pool) => {
     const resource = resourceOf(pool, 'sequelize-pool', pool.name);
+    tellState(pool, () => ({
+      max: pool.maxSize,
+      used: pool.using,
+      idle: pool.available,
+      pending: pool.waiting,
+    }));
     return new SlotWait(pool, arrivalAt(resource, pool.maxSize, pool.using, pool.available, pool.waiting));
   });
 }

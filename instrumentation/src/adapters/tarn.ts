@@ -2,6 +2,7 @@ import { now } from '../core/clock.ts';
 import { wrapMethod } from '../core/patch.ts';
 import { noteBorn, takeBirth } from './births.ts';
 import { freeName, resourceOf } from './names.ts';
+import { type PoolState, tellState } from './pool-state.ts';
 import { quietly } from './settle.ts';
 import { arrivalAt, releaseSlot, SlotWait } from './slot-wait.ts';
 import type { AdapterSwitch } from './switch.ts';
@@ -48,6 +49,7 @@ function note(pool: TarnPool, event: string, first: unknown, second: unknown): v
     case 'acquireRequest': {
       const { max, used, free, pendingAcquires } = pool;
       const resource = resourceOf(pool, 'tarn-pool', undefined);
+      tellState(pool, () => stateOf(pool));
       const arrival = arrivalAt(resource, max, used.length, free.length, pendingAcquires.length);
       operations.waits.set(id, new SlotWait(pool, arrival));
       break;
@@ -82,6 +84,10 @@ function note(pool: TarnPool, event: string, first: unknown, second: unknown): v
       freeName(pool);
       break;
   }
+}
+
+function stateOf({ max, used, free, pendingAcquires }: TarnPool): PoolState {
+  return { max, used: used.length, idle: free.length, pending: pendingAcquires.length };
 }
 
 function operationsOf(pool: TarnPool): Operations {

@@ -8,11 +8,13 @@ const BOUNDARIES = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0
 const WAITS: ReadonlySet<string> = new Set(WAIT_SEGMENTS);
 export const ATTR_POOL_NAME = 'db.client.connection.pool.name';
 
-const DATABASE_POOL = /^(?:pg|knex|tarn|sequelize|mysql2|postgres)-pool:(.+)$/;
+/** What is in a pool of a general library is not known: such pools count as those of databases, which most are. */
+const DATABASE_POOL = /^(?:pg|knex|tarn|sequelize|generic|mysql2|postgres)-pool(?::(.+)|#\d+)?$/;
 
-/** @returns the name of a database pool, or undefined where a resource is none. */
+/** @returns the name of a database pool (the resource's where it has none), or undefined where a resource is none. */
 export function databasePool(resource: string): string | undefined {
-  return DATABASE_POOL.exec(resource)?.[1];
+  const found = DATABASE_POOL.exec(resource);
+  return found === null ? undefined : (found[1] ?? resource);
 }
 
 /**

@@ -127,6 +127,8 @@ describe('metrics', () => {
   test('pools of databases are told from those of sockets', () => {
     assert.equal(databasePool('pg-pool:signup'), 'signup');
     assert.equal(databasePool('mysql2-pool:shop'), 'shop');
+    assert.equal(databasePool('tarn-pool'), 'tarn-pool');
+    assert.equal(databasePool('generic-pool#2'), 'generic-pool#2');
     assert.equal(databasePool('http-agent:host:80'), undefined);
     assert.equal(databasePool('undici-pool:host:80'), undefined);
     assert.equal(databasePool('printer'), undefined);
