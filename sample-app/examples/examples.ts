@@ -1,3 +1,5 @@
+import { UsageError } from '../src/run/command.ts';
+
 /** One tiny service, and the wait that it shows. */
 export interface Example {
   readonly name: string;
@@ -22,10 +24,10 @@ export const EXAMPLES: readonly Example[] = [
   { name: 'own-queue', requests: 5 },
 ];
 
-/** @returns the example of that name; throws an error that lists the names there are. */
+/** @returns the example of that name. @throws UsageError that lists the names there are. */
 export function exampleNamed(name: string): Example {
   const found = EXAMPLES.find((example) => example.name === name);
   if (found === undefined)
-    throw new Error(`no example "${name}"; there are: ${EXAMPLES.map((one) => one.name).join(', ')}`);
+    throw new UsageError(`no example "${name}"; there are: ${EXAMPLES.map((one) => one.name).join(', ')}`);
   return found;
 }
