@@ -6,6 +6,8 @@ export const MODES = [
   'official',
   'official+waitfall',
   'official+waitfall+otlp',
+  // Below this `http+waitfall` cannot come.
+  'http',
   'http+waitfall',
   'http+waitfall+otlp',
   'standalone',
@@ -41,6 +43,7 @@ export async function instrument(mode) {
     await import('@waitfall/instrumentation/register');
     return;
   }
+  if (mode === 'http') return sdk([await http()]);
   if (mode === 'official') return sdk([await http(), ...(await others())]);
   const { OtlpSpanProcessor, WaitfallInstrumentation, WaitfallSpanProcessor } = await import(
     '@waitfall/instrumentation'
