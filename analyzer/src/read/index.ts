@@ -98,8 +98,14 @@ const THREADS_FROM_BYTES = 300e6;
 /** More read hardly faster: one thread merges what all have read. */
 const MAX_THREADS = 4;
 
+/** Memory a thread takes, and the share of a memory limit all but the first may take. */
+const THREAD_BYTES = 50e6;
+const THREADS_SHARE = 1 / 8;
+
 function poolFor(bytes: number, options: ReadOptions): RangePool | null {
-  const threads = options.threads ?? Math.min(availableParallelism(), MAX_THREADS);
+  const { memoryBytes = Number.POSITIVE_INFINITY } = options;
+  const affordable = 1 + Math.floor((memoryBytes * THREADS_SHARE) / THREAD_BYTES);
+  const threads = Math.min(options.threads ?? Math.min(availableParallelism(), MAX_THREADS), affordable);
   if (threads < 2 || bytes < (options.threadsFromBytes ?? THREADS_FROM_BYTES)) return null;
   return new RangePool(threads, { fast: options.parser !== 'slow', keep: options.keep ?? null });
 }

@@ -101,6 +101,12 @@ test('any number of threads reads the same table', async () => {
   await sameWithThreads([`${lines(60).join('\n')}\n`], 'the slow path', { parser: 'slow' });
 });
 
+test('a memory limit leaves them room, or sees to it that there is one only', async () => {
+  const content = `${lines(400).join('\n')}\n`;
+  await sameWithThreads([content], 'much memory', { memoryBytes: 1e9 });
+  await sameWithThreads([content], 'little memory', { memoryBytes: 120e6 });
+});
+
 test('what several threads reject has the same lines, in the same order', async () => {
   const noId = request(7).replace(/"spanId":"\w+"/, '"spanId":""');
   const metrics = RICH_ENCODINGS['json lines'].toString();
