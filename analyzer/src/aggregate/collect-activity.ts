@@ -86,9 +86,9 @@ export function collectActivity(
       // What the span itself says: a wait goes on for its queue after the request was given up.
       const endNs = originNs + forest.recordedEnd[row];
       if (segment === PAUSE || segment === WORK) {
-        const { queue, instance } = queues.of(row);
+        const { kind, queue, instance } = queues.of(row);
         // What a thread of the pool works is the hold of its wait.
-        if (queue.kind !== 'eventloop') continue;
+        if (kind !== 'eventloop') continue;
         const slices = segment === WORK ? activity.work : activity.pauses;
         slices.push({ queue: queue.index, instance, request: firstRequest + i, startNs, endNs });
         if (segment === PAUSE) addCallWait(waitTime, forest, row);

@@ -10,31 +10,38 @@ const DOWNSTREAM = SEGMENTS.indexOf('downstream');
 /** Calls are numbered apart from waits. */
 const CALLS = 2 ** 40;
 
-interface Content {
-  ns: number;
+export interface Content {
+  readonly what: string;
   readonly movable: boolean;
 }
 
+/** Takes what the holds of a queue consist of, by name. */
+export interface NamedSums {
+  addNamed(queue: number, content: Content, request: number, ns: number): void;
+}
+
 /**
- * Sums what holds consist of, by name: waits by queue, statements by verb and relation, calls by span name. A name is
- * built once for all pieces that share it.
+ * Names what holds consist of: waits by queue, statements by verb and relation, calls by span name. A name is built once
+ * for all pieces that share it.
  */
 export class ContentNames {
   readonly #table: SpanTable;
   readonly #series: readonly Series[];
   readonly #statements: StatementReader;
-  /** By queue: entries of its contents, by number of what they are. */
+  readonly #sums: NamedSums;
+  /** By queue: contents by number of what they are. */
   readonly #known: Map<number, Content>[];
 
-  constructor(table: SpanTable, series: readonly Series[], statements: StatementReader) {
+  constructor(table: SpanTable, series: readonly Series[], statements: StatementReader, sums: NamedSums) {
     this.#table = table;
     this.#series = series;
     this.#statements = statements;
+    this.#sums = sums;
     this.#known = series.map(() => new Map());
   }
 
   /** Adds a piece of a span to what the holds of a queue consist of. `queue`: the one it belongs to, -1 for none. */
-  add(own: Series, row: number, segment: number, queue: number, ns: number): void {
+  add(own: Series, row: number, segment: number, queue: number, request: number, ns: number): void {
     const known = this.#known[own.queue.index];
     const isClient = this.#table.kind[row] === KIND.client;
     const number =
@@ -46,7 +53,7 @@ export class ContentNames {
       content = this.#content(own, row, segment, queue, isClient);
       known.set(number, content);
     }
-    content.ns += ns;
+    this.#sums.addNamed(own.queue.index, content, request, ns);
   }
 
   #content(own: Series, row: number, segment: number, queue: number, isClient: boolean): Content {
@@ -62,9 +69,7 @@ export class ContentNames {
           : this.#table.strings.text(this.#table.name[row]);
       movable = isClient && isMovable(own.queue, statement);
     }
-    let content = own.contents.get(what);
-    if (content === undefined) own.contents.set(what, (content = { ns: 0, movable }));
-    return content;
+    return { what, movable };
   }
 }
 

@@ -4,15 +4,16 @@ import type { Classes, SegmentName } from '../classify/types.ts';
 import { RowIndex } from '../model/row-index.ts';
 import type { Forest } from '../tree/types.ts';
 import type { Activity, Hold } from './activity.ts';
-import { ContentNames } from './content-names.ts';
+import { type Content, ContentNames, type NamedSums } from './content-names.ts';
 import { stretchesOf } from './hold-stretches.ts';
 import type { Baselines } from './opaque.ts';
 import { Children } from './pieces.ts';
 import type { QueueIndex } from './queue-index.ts';
 import type { Requests } from './requests-types.ts';
-import { addTo, type Lane, lanesOf, type Series } from './series.ts';
+import { type Lane, lanesOf, type Series } from './series.ts';
 import { SpanQueues } from './span-queues.ts';
 import { StatementReader } from './statement.ts';
+import { SteadySums } from './steady-sums.ts';
 import { type EachPart, holdsRow, type TreePart } from './tree-parts.ts';
 
 /** A stretch of a span that is really something else: how rebuilt waits get into the pieces (official spans only). */
@@ -46,10 +47,11 @@ export function addHoldContents(
 ): void {
   if (activity.holds.length === 0) return;
   const served = new ServedInside(activity, baselines);
+  const sums = new ContentSums(series);
   const { offset, members } = holdsByRequest(activity, requests);
   eachPart((part) => {
     const pieces = new LabelledPieces(part, index, overlays);
-    const contents = new Contents(part, requests, activity, series, baselines, served);
+    const contents = new Contents(part, requests, activity, series, baselines, served, sums);
     for (const request of part.requests) {
       if (offset[request] === offset[request + 1] || requests.window[request] < 0) continue;
       const holds: Hold[] = [];
@@ -62,6 +64,7 @@ export function addHoldContents(
     }
     pieces.giveBack();
   });
+  sums.settle();
 }
 
 /** @returns the holds of each request i: members[offset[i]] .. members[offset[i + 1]]. */
@@ -154,6 +157,61 @@ class LabelledPieces {
 
 const NONE: readonly Overlay[] = [];
 
+/** Of one lane, by queue: see {@link Lane}. */
+interface LaneSums {
+  readonly nested: SteadySums<number>;
+  readonly service: SteadySums<number>;
+  readonly together: SteadySums<number>;
+}
+
+/** What all holds consist of, as far as they were looked at; the same in whatever order the requests come. */
+class ContentSums implements NamedSums {
+  readonly #series: readonly Series[];
+  readonly #windows: number;
+  readonly #lanes = new Map<Lane, LaneSums>();
+  /** By queue: ns by name, and what the first request says of it. */
+  readonly #named: {
+    readonly sums: SteadySums<string>;
+    readonly first: Map<string, { readonly request: number; readonly movable: boolean }>;
+  }[];
+
+  constructor(series: readonly Series[]) {
+    this.#series = series;
+    this.#windows = series[0]?.holds.length ?? 0;
+    this.#named = series.map(() => ({ sums: new SteadySums(1), first: new Map() }));
+  }
+
+  of(lane: Lane): LaneSums {
+    let sums = this.#lanes.get(lane);
+    if (sums === undefined) {
+      const none = () => new SteadySums<number>(this.#windows);
+      sums = { nested: none(), service: none(), together: none() };
+      this.#lanes.set(lane, sums);
+    }
+    return sums;
+  }
+
+  addNamed(queue: number, { what, movable }: Content, request: number, ns: number): void {
+    const { sums, first } = this.#named[queue];
+    sums.add(what, request, 0, ns);
+    const known = first.get(what);
+    if (known === undefined || request < known.request) first.set(what, { request, movable });
+  }
+
+  /** Writes the sums to the series. */
+  settle(): void {
+    for (const [lane, { nested, service, together }] of this.#lanes) {
+      for (const [queue, sums] of nested.sums()) lane.nestedNs.set(queue, sums);
+      for (const [queue, sums] of service.sums()) lane.serviceNs.set(queue, sums);
+      for (const [queue, sums] of together.sums()) lane.togetherNs.set(queue, sums);
+    }
+    for (const [queue, { contents }] of this.#series.entries()) {
+      const { sums, first } = this.#named[queue];
+      for (const [what, [ns]] of sums.sums()) contents.set(what, { ns, movable: first.get(what)!.movable });
+    }
+  }
+}
+
 /** How much of each call and connection lies inside the hold looked at. */
 class ServedInside {
   readonly #activity: Activity;
@@ -180,7 +238,7 @@ class ServedInside {
   }
 
   /** Adds the calls and connections noted, and forgets them. */
-  addTo(lanes: readonly Lane[], w: number, weight: number, windows: number): void {
+  addTo(lanes: readonly LaneSums[], request: number, w: number, weight: number): void {
     const { calls, waits } = this.#activity;
     for (const i of this.#calls) {
       const insideNs = this.#callNs[i];
@@ -190,14 +248,14 @@ class ServedInside {
         durationNs: calls.durationNs[i],
         baseNs: this.#baselines.callNs[i],
       };
-      addServed(lanes, served, insideNs, w, weight, windows);
+      addServed(lanes, served, insideNs, request, w, weight);
     }
     for (const i of this.#connections) {
       const insideNs = this.#connectNs[i];
       this.#connectNs[i] = 0;
       const durationNs = waits.endNs[i] - waits.startNs[i];
       const served = { queue: waits.queue[i], durationNs, baseNs: this.#baselines.connectionNs[i] };
-      addServed(lanes, served, insideNs, w, weight, windows);
+      addServed(lanes, served, insideNs, request, w, weight);
     }
     this.#calls.length = 0;
     this.#connections.length = 0;
@@ -210,8 +268,8 @@ class Contents {
   readonly #requests: Requests;
   readonly #series: readonly Series[];
   readonly #names: ContentNames;
-  readonly #windows: number;
   readonly #served: ServedInside;
+  readonly #sums: ContentSums;
   /** By row of the part: index of its call, and of its wait for a connection. */
   readonly #callOfRow = new RowIndex();
   readonly #connectionOfRow = new RowIndex();
@@ -223,14 +281,15 @@ class Contents {
     series: readonly Series[],
     { connectionNs }: Baselines,
     served: ServedInside,
+    sums: ContentSums,
   ) {
     const { table } = part.forest;
     this.#forest = part.forest;
     this.#requests = requests;
     this.#series = series;
-    this.#names = new ContentNames(table, series, new StatementReader(table));
-    this.#windows = series[0]?.holds.length ?? 0;
+    this.#names = new ContentNames(table, series, new StatementReader(table), sums);
     this.#served = served;
+    this.#sums = sums;
     for (let i = 0; i < calls.length; i++) {
       if (holdsRow(part, calls.row[i])) this.#callOfRow.set(calls.row[i] - part.firstRow, i);
     }
@@ -253,8 +312,8 @@ class Contents {
         if (a.queue === b.queue) continue;
         const ns = Math.min(a.endNs, b.endNs) - b.startNs;
         if (ns <= 0) continue;
-        addTo(this.#series[a.queue].togetherNs, b.queue, w, ns * weight, this.#windows);
-        addTo(this.#series[b.queue].togetherNs, a.queue, w, ns * weight, this.#windows);
+        this.#sums.of(this.#series[a.queue]).together.add(b.queue, request, w, ns * weight);
+        this.#sums.of(this.#series[b.queue]).together.add(a.queue, request, w, ns * weight);
       }
     }
   }
@@ -265,7 +324,8 @@ class Contents {
    */
   add(hold: Hold, pieces: readonly Labelled[], times: number): void {
     const own = this.#series[hold.queue];
-    const lanes = lanesOf(own, hold);
+    const lanes = lanesOf(own, hold).map((lane) => this.#sums.of(lane));
+    const { request } = hold;
     const { startNs, window } = this.#requests;
     const weight = times * this.#requests.weight[hold.request];
     const w = window[hold.request];
@@ -276,22 +336,22 @@ class Contents {
       const ns = Math.min(end, to) - Math.max(start, from);
       if (ns <= 0) continue;
       const weighted = ns * weight;
-      this.#names.add(own, row, segment, queue, weighted);
+      this.#names.add(own, row, segment, queue, request, weighted);
       if (segment === CONNECTION_WAIT) {
         const wait = this.#connectionOfRow.of(row);
         if (wait >= 0) this.#served.connection(wait, ns);
       } else if (isWait(segment)) {
         if (queue < 0 || queue === hold.queue) continue;
-        for (const lane of lanes) addTo(lane.nestedNs, queue, w, weighted, this.#windows);
+        for (const lane of lanes) lane.nested.add(queue, request, w, weighted);
       } else if (segment === WORK) {
         if (queue < 0 || queue === hold.queue) continue;
-        for (const lane of lanes) addTo(lane.serviceNs, queue, w, weighted, this.#windows);
+        for (const lane of lanes) lane.service.add(queue, request, w, weighted);
       } else if (segment === DOWNSTREAM) {
         const call = this.#callAbove(row);
         if (call >= 0) this.#served.call(call, ns);
       }
     }
-    this.#served.addTo(lanes, w, weight, this.#windows);
+    this.#served.addTo(lanes, request, w, weight);
   }
 
   #callAbove(row: number): number {
@@ -323,19 +383,19 @@ function firstEndingAfter(pieces: readonly Labelled[], time: number): number {
 
 /** Splits the time of one call inside a hold into its cost at low load and the (signed) excess. */
 function addServed(
-  lanes: readonly Lane[],
+  lanes: readonly LaneSums[],
   { queue, durationNs, baseNs }: { queue: number; durationNs: number; baseNs: number },
   insideNs: number,
+  request: number,
   w: number,
   weight: number,
-  windows: number,
 ): void {
   if (insideNs <= MOSTLY_INSIDE * durationNs && durationNs <= baseNs) return;
   const serviceNs = Math.min(insideNs, baseNs);
   // A call faster than its mean at low load: negative excess, so that the mean excess there is 0.
   const faster = insideNs < baseNs && insideNs > 0.9 * durationNs ? baseNs - insideNs : 0;
   for (const lane of lanes) {
-    addTo(lane.serviceNs, queue, w, serviceNs * weight, windows);
-    addTo(lane.nestedNs, queue, w, (insideNs - serviceNs - faster) * weight, windows);
+    lane.service.add(queue, request, w, serviceNs * weight);
+    lane.nested.add(queue, request, w, (insideNs - serviceNs - faster) * weight);
   }
 }

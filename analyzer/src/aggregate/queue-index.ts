@@ -16,6 +16,7 @@ interface Appearance {
   readonly step: number;
   readonly request: number;
   readonly turn: number;
+  readonly kind: ResourceKind;
   readonly service: string;
 }
 
@@ -66,7 +67,7 @@ export class QueueIndex {
         holdsRebuilt: false,
       });
     }
-    this.#meet(this.#met[id].queue, service);
+    this.#meet(this.#met[id].queue, kind, service);
     return this.queues[id];
   }
 
@@ -86,7 +87,7 @@ export class QueueIndex {
       queue.maxInUse.push(0);
       queue.queuedInUse.push(0);
     }
-    this.#meet(instances[at], '');
+    this.#meet(instances[at], queue.kind, '');
     return at;
   }
 
@@ -96,8 +97,8 @@ export class QueueIndex {
     const first = this.#met.map(({ queue }) => earliest(queue, rankOf));
     const order = sorted(first, rankOf).filter((id) => first[id].step === STEP.spans);
     for (const id of order) {
-      const { name, kind } = this.queues[id];
-      if (!known.has(name)) known.set(name, kind);
+      const { name } = this.queues[id];
+      if (!known.has(name)) known.set(name, first[id].kind);
     }
     return known;
   }
@@ -127,6 +128,7 @@ export class QueueIndex {
       return {
         ...old,
         index,
+        kind: first[id].kind,
         // Of a shared queue, the service that used it first.
         service: old.scope === 'shared' ? first[id].service : old.service,
         instances: moved(old.instances),
@@ -146,10 +148,10 @@ export class QueueIndex {
   }
 
   /** The first time in each part is the earliest in it: parts go through their steps and requests in order. */
-  #meet(met: Appearance[], service: string): void {
+  #meet(met: Appearance[], kind: ResourceKind, service: string): void {
     const turn = this.#turn++;
     if (met.length > 0 && met[met.length - 1].part === this.#part) return;
-    met.push({ part: this.#part, step: this.#step, request: this.#request, turn, service });
+    met.push({ part: this.#part, step: this.#step, request: this.#request, turn, kind, service });
   }
 }
 

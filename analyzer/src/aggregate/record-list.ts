@@ -18,8 +18,10 @@ export abstract class RecordList<T> {
 
   /** @returns where the next record goes; the columns have room for it. */
   protected next(capacity: number): number {
-    if (this.#length === capacity)
-      this.#eachColumn((column) => grown(column, madeLike(column, capacity * 2)));
+    if (this.#length === capacity) {
+      const larger = Math.max(FIRST, capacity < MANY ? capacity * 2 : Math.ceil(capacity * 1.25));
+      this.#eachColumn((column) => grown(column, madeLike(column, larger)));
+    }
     return this.#length++;
   }
 
@@ -72,6 +74,9 @@ function isColumn(value: unknown): value is Column {
 function madeLike(column: Column, length: number): Column {
   return new (column.constructor as new (length: number) => Column)(length);
 }
+
+/** From here on memory counts for more than copying. */
+const MANY = 1 << 18;
 
 /** Capacity of a new list. */
 export const FIRST = 256;

@@ -85,22 +85,6 @@ export function emptyLane(windows: number): Lane {
   };
 }
 
-/** Adds to a sum kept by queue and window. */
-export function addTo(
-  map: Map<number, Float64Array>,
-  queue: number,
-  window: number,
-  ns: number,
-  windows: number,
-): void {
-  let sums = map.get(queue);
-  if (!sums) {
-    sums = new Float64Array(windows);
-    map.set(queue, sums);
-  }
-  sums[window] += ns;
-}
-
 /** Rule 2: sums of waits, holds, work and pauses of every queue over the windows. Servers without holds come later (rule 3). */
 export function sumSeries(activity: Activity, requests: Requests, timeline: Timeline): Series[] {
   const W = timeline.windows.length;

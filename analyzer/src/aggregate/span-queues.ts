@@ -14,6 +14,8 @@ const DOWNSTREAM = SEGMENTS.indexOf('downstream');
 
 /** A queue and the process of it that a span belongs to. */
 export interface SpanQueue {
+  /** What the span says the queue is: another span may have said something else before. */
+  readonly kind: ResourceKind;
   readonly queue: Queue;
   readonly instance: number;
 }
@@ -41,7 +43,7 @@ export class SpanQueues {
       const { service, instance } = this.#table.resources[this.#table.resource[row]];
       const { kind, name } = this.#named(row);
       const queue = this.#index.of(kind, name ?? defaultName(kind), service);
-      known = { queue, instance: this.#index.instance(queue, instance) };
+      known = { kind, queue, instance: this.#index.instance(queue, instance) };
       this.#known[key] = known;
     }
     return known;

@@ -30,7 +30,7 @@ export function collectHolds(
     const kind = known.get(resource) ?? resourceKind('hold', resource) ?? 'pool';
     const { service, instance } = table.resources[table.resource[row]];
     const queue = index.of(kind, resource, service);
-    return { queue, instance: index.instance(queue, instance) };
+    return { kind, queue, instance: index.instance(queue, instance) };
   };
   eachHold(table, forest, classes, (hold) => {
     const request = hold.tree < 0 ? -1 : requestOfTree[hold.tree];

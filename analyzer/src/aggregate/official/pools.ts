@@ -101,10 +101,11 @@ function statementReader({ forest }: TreePart): (row: number) => Use {
   };
 }
 
-/** Rows by parent, in order of start. */
+/** Rows by parent, in order of start; roots are nobody's siblings. */
 export function siblingsOf(forest: Forest): (parent: number) => readonly number[] {
   const byParent = new Map<number, number[]>();
   for (const row of forest.order) {
+    if (forest.parent[row] < 0) continue;
     const list = byParent.get(forest.parent[row]);
     if (list) list.push(row);
     else byParent.set(forest.parent[row], [row]);

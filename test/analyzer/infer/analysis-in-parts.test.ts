@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { type AnalyzeOptions, analyze } from '../../../analyzer/src/infer/analysis.ts';
+import { analyzeInParts, type PartProgress } from '../../../analyzer/src/infer/analysis-in-parts.ts';
+import type { Input } from '../../../analyzer/src/model/input.ts';
+import { startUnixNano } from '../../../analyzer/src/model/span-table.ts';
+import { buildReport } from '../../../analyzer/src/report/build.ts';
+import { jsonReport } from '../../../analyzer/src/report/json.ts';
+import { textReport } from '../../../analyzer/src/report/render.ts';
+import { demands } from '../../sim/demand.ts';
+import { toInput } from '../../sim/export/index.ts';
+import { type ExportOptions, FULL_EXPORT } from '../../sim/export/types.ts';
+import { blueprint, FAMILIES } from '../../sim/generate.ts';
+import type { Scenario } from '../../sim/scenario.ts';
+import { simulate } from '../../sim/simulate.ts';
+import { spilled } from '../parts.ts';
+import { anySpansOfRequests, inputOf } from '../random-spans.ts';
+import { tableOf } from '../tree/spans.ts';
+import { hotRowInput } from '../tui/support.ts';
+
+function inParts(input: Input, parts: number, options: AnalyzeOptions, onPart?: (one: PartProgress) => void) {
+  const limited = spilled(input, parts);
+  const kept = limited.spilled;
+  assert.ok(kept);
+  try {
+    return analyzeInParts(limited, kept, options, onPart);
+  } finally {
+    kept.close();
+  }
+}
+
+function assertSame(input: Input, parts: number, options: AnalyzeOptions = {}): void {
+  const [whole, limited] = [analyze(input, options), inParts(input, parts, options)].map((answer) =>
+    buildReport(answer),
+  );
+  assert.equal(jsonReport(limited), jsonReport(whole));
+  assert.equal(textReport(limited), textReport(whole));
+}
+
+const VARIANTS: readonly (readonly [string, Partial<ExportOptions>])[] = [
+  ['waitfall', {}],
+  ['both', { spans: 'both', capacities: false }],
+  ['official', { spans: 'official', loadPlan: false }],
+  ['head sampling', { sampling: { kind: 'head', rate: 0.4 }, loadPlan: false }],
+  ['tail sampling', { sampling: { kind: 'tail', rate: 0.2, slowShare: 0.05, stated: false } }],
+  ['remote', { remote: 'instrumented', clock: 'jitter', lost: 0.02 }],
+];
+
+for (const [f, family] of FAMILIES.entries()) {
+  const [name, change] = VARIANTS[f % VARIANTS.length];
+  test(`in parts and as a whole: ${family}, ${name}`, () => {
+    const run = simulate(briefly(blueprint(40 + f, { family }).scenario), { record: true, stopAtEnd: false });
+    const input = toInput(run, { ...FULL_EXPORT, ...change });
+    for (const parts of [1, 2, 7]) assertSame(input, parts);
+  });
+}
+
+test('in parts and as a whole: whatever the spans say', () => {
+  fc.assert(
+    fc.property(anySpansOfRequests, fc.integer({ min: 1, max: 5 }), (spans, parts) =>
+      assertSame(inputOf(tableOf(spans)), parts),
+    ),
+    { numRuns: 80 },
+  );
+});
+
+test('in parts and as a whole: a time range, a change, clocks as they are', () => {
+  const input = hotRowInput();
+  const { first, last } = startsOf(input);
+  const fromUnixNano = first + (last - first) / 4n;
+  const lock = analyze(input).models.find((model) => model.kind === 'lock');
+  assert.ok(lock);
+  assertSame(input, 5, { fromUnixNano, whatIf: [`${lock.name} hold x0.5`], keepClocks: true });
+});
+
+test('progress counts the parts of each of two passes', () => {
+  const said: string[] = [];
+  inParts(hotRowInput(), 3, {}, ({ pass, passes, part, parts }) =>
+    said.push(`${pass}/${passes} ${part}/${parts}`),
+  );
+  assert.deepEqual(said.slice(-6), ['1/2 0/3', '1/2 1/3', '1/2 2/3', '2/2 0/3', '2/2 1/3', '2/2 2/3']);
+});
+
+/** The scenario under three short steps: below, near and beyond what it can serve. */
+function briefly(scenario: Scenario): Scenario {
+  const most = Math.min(...demands(scenario).map((queue) => queue.saturatesAtPerSecond));
+  const steps = [0.4, 0.85, 1.15].map((share) => ({
+    arrivalsPerSecond: share * most,
+    durationNs: Math.round((120 / (share * most)) * 1e9),
+    phase: 'ramp' as const,
+  }));
+  return { ...scenario, load: { ...scenario.load, steps } };
+}
+
+function startsOf({ table }: Input): { first: bigint; last: bigint } {
+  const starts = Array.from({ length: table.length }, (_, row) => startUnixNano(table, row)).sort((a, b) =>
+    a < b ? -1 : 1,
+  );
+  return { first: starts[0], last: starts[starts.length - 1] };
+}
