@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { waitfall } from '../run/analyzer.ts';
-import { say } from '../run/command.ts';
+import { say, shown } from '../run/command.ts';
 import { type Check, disturbances, disturbed, type JudgedRun } from './checks.ts';
 
 /** The evidence record: what changed from the before run to each other one, by the analyzer. */
@@ -9,7 +9,7 @@ export async function printEvidence(judged: readonly JudgedRun[]): Promise<void>
   const [before, ...others] = judged;
   if (before?.run.variant !== 'before') return;
   for (const { run } of others) {
-    const record = await waitfall(['compare', before.run.directory, run.directory]);
+    const record = await waitfall(['compare', shown(before.run.directory), shown(run.directory)]);
     if (record.exitCode !== 0) {
       say(`  the analyzer compared nothing (exit code ${record.exitCode})`);
       continue;
@@ -33,7 +33,7 @@ export function printChecks(judged: readonly JudgedRun[], checks: readonly Check
   }
   for (const { run } of judged) {
     for (const text of disturbances(run))
-      say(`  ${run.variant}: ${text}; what does not hold there proves nothing`);
+      say(`  ${run.variant}: ${text}; what does not hold there proves nothing: end them and run it again`);
   }
   return !failed;
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { say, shown } from './command.ts';
 import { type ReportFile, readReport } from './report-file.ts';
+import { workingDirectory } from './working-directory.ts';
 
 const COMMAND = fileURLToPath(new URL('../../../analyzer/bin/waitfall.js', import.meta.url));
 
@@ -12,9 +13,12 @@ export interface AnalyzerRun {
   readonly output: string;
 }
 
-/** Runs the `waitfall` command with these arguments. @returns its exit code and what it printed. */
+/** Runs the `waitfall` command with these arguments where the user stands. @returns its exit code and what it printed. */
 export async function waitfall(args: readonly string[]): Promise<AnalyzerRun> {
-  const child = spawn(process.execPath, [COMMAND, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [COMMAND, ...args], {
+    cwd: workingDirectory,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text) => {
     output += text;
@@ -30,9 +34,9 @@ export async function waitfall(args: readonly string[]): Promise<AnalyzerRun> {
 export async function analyze(
   directory: string,
 ): Promise<{ readonly report: ReportFile | null; readonly text: string | null }> {
-  const json = await waitfall(['report', directory, '--format', 'json']);
+  const json = await waitfall(['report', shown(directory), '--format', 'json']);
   if (json.exitCode === 0) await writeFile(join(directory, 'report.json'), json.output);
-  const text = await waitfall(['report', directory]);
+  const text = await waitfall(['report', shown(directory)]);
   if (text.exitCode !== 0) {
     say(
       `  the analyzer gave no report (exit code ${text.exitCode}): npx waitfall report ${shown(directory)}`,
