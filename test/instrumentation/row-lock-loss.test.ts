@@ -175,3 +175,29 @@ test('rows that a list or a queue may or may not have taken spoil no key', async
   const { wait } = await play({ a: byId(28), b: byId(28) });
   assert.ok(wait, 'the key is still believed');
 });
+
+test('a statement that its own client gives up waited until then', async () => {
+  const [holder, waiter] = await Promise.all([connected(), connected()]);
+  let waitedMs = 0;
+  const { traceId: held } = await request(async () => {
+    await holder.query('BEGIN');
+    await run(holder, byId(33));
+  });
+  const { traceId } = await request(async () => {
+    await waiter.query('BEGIN');
+    const sentMs = performance.now();
+    const text = 'UPDATE t SET n = n + 1 WHERE id = 33';
+    await assert.rejects(waiter.query({ text, query_timeout: HOLD_MS } as never), /timeout/);
+    waitedMs = performance.now() - sentMs;
+  });
+  await waiter.end();
+  await holder.query('COMMIT');
+  await holder.end();
+  const [wait] = bench.recording.segment('lock_wait').filter((span) => span.traceId === traceId);
+  assert.ok(wait, 'a lock_wait span');
+  assert.ok(wait.lengthMs > HOLD_MS - 3 && wait.lengthMs <= waitedMs + 0.5, `${wait.lengthMs}, ${waitedMs}`);
+  assert.equal(wait.attributes['waitfall.outcome'], 'timeout');
+  assert.equal(wait.attributes['error.type'], 'timeout');
+  assert.equal(wait.links[0]?.traceId, held);
+  assert.equal(openLocks(), 0);
+});

@@ -197,10 +197,11 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
   }
 
   #failed(running: Running, client: PgClient, error: unknown, reply: Reply): void {
-    const { code, severity } = error as { code?: unknown; severity?: unknown };
+    const { code, severity, message } = error as { code?: unknown; severity?: unknown; message?: unknown };
     if (typeof code !== 'string' || severity === undefined) {
-      // Not the server's answer: a broken connection frees the locks, a client-side timeout does not.
+      // Not the server's answer: a broken connection frees the locks, a client that gives a statement up does not.
       if (client._queryable === false || client._ended === true) this.disconnected();
+      else if (/timeout/i.test(String(message))) this.#refused(running, 'timeout', 'timeout', reply);
       return;
     }
     this.#refused(running, REFUSALS[code], code, reply);
