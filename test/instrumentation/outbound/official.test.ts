@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { registerInstrumentations } from '@opentelemetry/instrumentation';
 import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici';
@@ -53,6 +56,27 @@ describe('beside the official instrumentations', () => {
     assert.equal(clients[0].scope, '@opentelemetry/instrumentation-undici');
     const [connection] = recording.segment('connection_wait');
     assert.equal(connection.parentId, clients[0].spanId);
+  });
+
+  test('fetch with redirects: one CLIENT span for each request that went out, all theirs, none of ours', async () => {
+    const server = createServer((incoming, response) => {
+      const next = { '/a': '/b', '/b': '/c' }[incoming.url ?? ''];
+      if (next === undefined) response.end('done');
+      else response.writeHead(302, { location: next }).end();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const { traceId } = await request(async () => (await fetch(`http://127.0.0.1:${port}/a`)).text());
+    await settle();
+    server.close();
+    server.closeAllConnections();
+    const clients = clientsOf(traceId);
+    assert.deepEqual(clients.map((span) => new URL(String(span.attributes['url.full'])).pathname).sort(), [
+      '/a',
+      '/b',
+      '/c',
+    ]);
+    for (const client of clients) assert.equal(client.scope, '@opentelemetry/instrumentation-undici');
   });
 
   test('an undici pool: its queue is before their span, and our wait is not cut to it', async () => {
