@@ -36,6 +36,14 @@ export interface TableBlock {
   readonly events: readonly (readonly [number, readonly SpanEvent[]])[];
 }
 
+/** @returns all memory of a block worth handing over instead of copying. */
+export function buffersOf({ buffer, strings, traces }: TableBlock): ArrayBuffer[] {
+  return [
+    buffer,
+    ...[strings.length, strings.hash, strings.bytes, traces.words].map((part) => part.buffer as ArrayBuffer),
+  ];
+}
+
 /** What the numbers of one table mean in another; it grows with each block. */
 export class BlockMaps {
   strings: Uint32Array = new Uint32Array(1024);

@@ -105,9 +105,15 @@ const THREADS_SHARE = 1 / 8;
 function poolFor(bytes: number, options: ReadOptions): RangePool | null {
   const { memoryBytes = Number.POSITIVE_INFINITY } = options;
   const affordable = 1 + Math.floor((memoryBytes * THREADS_SHARE) / THREAD_BYTES);
-  const threads = Math.min(options.threads ?? Math.min(availableParallelism(), MAX_THREADS), affordable);
+  const threads = Math.min(options.threads ?? usualThreads(options), affordable);
   if (threads < 2 || bytes < (options.threadsFromBytes ?? THREADS_FROM_BYTES)) return null;
   return new RangePool(threads, { fast: options.parser !== 'slow', keep: options.keep ?? null });
+}
+
+/** Where every text is kept the one that merges has as much to do as one that reads: two gain nothing then. */
+function usualThreads({ keep }: ReadOptions): number {
+  const threads = Math.min(availableParallelism(), MAX_THREADS);
+  return keep === undefined && threads < 3 ? 1 : threads;
 }
 
 /** @returns what to call with the bytes of each block read. */

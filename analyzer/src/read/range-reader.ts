@@ -42,7 +42,7 @@ const READ_BYTES = 1 << 20;
 /** Read at a time to find the end of a line that goes on behind the range. */
 const TAIL_BYTES = 1 << 17;
 /** After this many texts, or distinct traces, numbering starts afresh: both stand in the merged table too. */
-const MAX_NUMBERED = 1 << 20;
+const MAX_NUMBERED = 1 << 17;
 /** With more things rejected a range is left to the reader that lists them as they come. */
 const MAX_REJECTED = 1000;
 

@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { buffersOf } from '../model/table-block.ts';
 import { type Range, RangeReader, type RangeResult } from './range-reader.ts';
 
 /** What a worker is started with. */
@@ -28,7 +29,7 @@ if (parentPort) {
     if (restart) reader.restart();
     try {
       const result = reader.read(range, buffer);
-      port.postMessage({ id, result } satisfies WorkerAnswer, [result.part.block.buffer]);
+      port.postMessage({ id, result } satisfies WorkerAnswer, buffersOf(result.part.block));
     } catch (error) {
       reader.restart();
       port.postMessage({ id, error: (error as Error).message } satisfies WorkerAnswer);
