@@ -1,4 +1,5 @@
 import { now } from '../core/clock.ts';
+import { makingForPool } from '../core/pooled.ts';
 
 type Create = (...args: unknown[]) => unknown;
 
@@ -18,7 +19,7 @@ export function noteBirth(pool: Creating, create: () => unknown): unknown {
   const standIn = Object.create(factory) as { create: Create };
   standIn.create = (...args) => {
     const startMs = now();
-    const made = factory.create(...args);
+    const made = makingForPool(factory.create, factory, args);
     Promise.resolve(made).then(
       (item) => noteBorn(item, startMs),
       () => {},

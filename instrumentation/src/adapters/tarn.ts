@@ -1,5 +1,6 @@
 import { now } from '../core/clock.ts';
 import { wrapMethod } from '../core/patch.ts';
+import { makingForPool } from '../core/pooled.ts';
 import { noteBorn, takeBirth } from './births.ts';
 import { freeName, resourceOf } from './names.ts';
 import { type PoolState, tellState } from './pool-state.ts';
@@ -31,6 +32,11 @@ export function patchTarn(Pool: { prototype: object }, on: AdapterSwitch): boole
     return function _validateResource(this: TarnPool, ...args: [unknown]) {
       if (on.adapters) operationsOf(this).pickedMs.set(args[0], now());
       return inner().apply(this, args);
+    };
+  });
+  wrapMethod(Pool.prototype, '_create', (inner) => {
+    return function _create(this: TarnPool, ...args: unknown[]) {
+      return on.adapters ? makingForPool(inner(), this, args) : inner().apply(this, args);
     };
   });
   return wrapMethod(Pool.prototype, '_executeEventHandlers', (inner) => {

@@ -4,6 +4,7 @@ import { activeContext } from '../core/active-context.ts';
 import { now } from '../core/clock.ts';
 import { countTime, emitSegment } from '../core/emit.ts';
 import { wrapMethod } from '../core/patch.ts';
+import { isForPool } from '../core/pooled.ts';
 import { rootOf } from '../core/root.ts';
 import { takeConnectSpan } from '../core/started-span.ts';
 import { enterWork, leaveWork } from '../core/work.ts';
@@ -17,25 +18,11 @@ export interface ConnectSwitch {
 
 type ConnectCallback = (error?: Error | null, ...rest: unknown[]) => unknown;
 
-/** A pool opens a connection right now: its waiter's wait for it is recorded there. */
-let inPool = false;
-
-/** Calls what opens a connection for a pool. */
-export function openingForPool<T>(open: () => T): T {
-  const outer = inPool;
-  inPool = true;
-  try {
-    return open();
-  } finally {
-    inPool = outer;
-  }
-}
-
 /** Patches `connect` of a `pg.Client` class: connections that belong to no pool are waited for too. */
 export function patchConnect(prototype: object, on: ConnectSwitch): void {
   wrapMethod(prototype, 'connect', (inner) => {
     return function connect(this: PgClient, ...args: [ConnectCallback?]) {
-      if (!on.pool || inPool) return inner().apply(this, args);
+      if (!on.pool || isForPool(activeContext())) return inner().apply(this, args);
       const wait = new ConnectWait(this);
       const [callback] = args;
       if (typeof callback === 'function') {

@@ -1,6 +1,6 @@
 import { activeContext, runIn } from '../core/active-context.ts';
 import { wrapMethod } from '../core/patch.ts';
-import { openingForPool } from './client-connect.ts';
+import { makingForPool } from '../core/pooled.ts';
 import { abortWaiters, PoolWait, releaseSlot } from './pool-wait.ts';
 import type { PgClient, PgPool, PoolCallback } from './types.ts';
 
@@ -36,7 +36,7 @@ export function patchPool(Pool: { prototype: object }, on: PoolSwitch): boolean 
       const wait = item?.[kWait] ?? calling;
       if (wait === calling) calling = undefined;
       wait?.connecting();
-      return openingForPool(() => inner().call(this, item, ...rest));
+      return makingForPool(inner(), this, [item, ...rest]);
     };
   });
   wrapMethod(prototype, '_release', (inner) => {
