@@ -136,7 +136,7 @@ test('on a hot row the waits agree with the server', async () => {
   const workers = 8;
   const rounds = 6;
   const truthMs: number[] = [];
-  const clients = await Promise.all(Array.from({ length: workers }, connected));
+  const clients = await Promise.all(Array.from({ length: workers }, () => connected()));
   const text = `UPDATE t SET n = n + 1 WHERE id = $1
     RETURNING extract(epoch FROM clock_timestamp() - statement_timestamp())::float8 * 1000 AS waited`;
   const turn = (client: Client, id: number) =>

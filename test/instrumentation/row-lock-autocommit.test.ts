@@ -15,7 +15,7 @@ const inlined = (round: number) =>
 
 for (const [how, text] of Object.entries({ 'one text': () => inlined(0), 'a new text each': inlined })) {
   test(`statements that commit by themselves on one row, ${how}: a wait ends where the next in line begins`, async () => {
-    const clients = await Promise.all(Array.from({ length: 5 }, connected));
+    const clients = await Promise.all(Array.from({ length: 5 }, () => connected()));
     await clients[0].query(`
       DROP TABLE IF EXISTS slow;
       CREATE TABLE slow (id int PRIMARY KEY, n int NOT NULL DEFAULT 0, at timestamp);

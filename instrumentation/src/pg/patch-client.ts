@@ -100,7 +100,10 @@ function begin(client: PgClient, args: unknown[], on: ClientSwitch): WatchedStat
     if (!isInvolved && !isSampled(caller)) return undefined;
     if (isInvolved) {
       if (connection === undefined) {
-        connection = { locks: new ConnectionLocks(rowsOf(client, on)), named: new Map() };
+        connection = {
+          locks: new ConnectionLocks(rowsOf(client, on), client.pipeline === true),
+          named: new Map(),
+        };
         connections.set(client, connection);
       }
       if (typeof first === 'object') rememberName(first as QueryConfig, plan, connection);

@@ -74,7 +74,9 @@ export function patchMessages(prototype: object): void {
 
 /** @returns whether such a query gets an answer on this client, and its end can be seen. */
 export function canSubmit(client: PgClient): boolean {
-  return '_handleReadyForQuery' in client && client._queryable === true && client._ending !== true;
+  const isOpen = client._queryable === true && client._ending !== true;
+  // A pipelined client refuses most of them.
+  return isOpen && client.pipeline !== true && '_handleReadyForQuery' in client;
 }
 
 /** From now on the query's end is looked for. */

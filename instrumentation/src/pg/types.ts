@@ -15,6 +15,7 @@ export interface PgClient extends EventEmitter {
   _queryable?: boolean;
   _ended?: boolean;
   _ending?: boolean;
+  pipeline?: boolean;
   release?: unknown;
 }
 

@@ -8,12 +8,32 @@ export const MAX_MISSED_MS = 40;
 /** Both ends are rounded to where the event loop ran: this much it may seem longer. */
 export const MAX_EXCESS_MS = 20;
 
+/** A time is further off than it may be. */
+class Off extends Error {}
+
 export function assertMeasured(recordedMs: number, aroundMs: number, what: string): void {
-  assert.ok(
-    recordedMs <= aroundMs + MAX_EXCESS_MS,
-    `${what}: ${recordedMs} ms recorded, ${aroundMs} ms around it`,
-  );
-  assert.ok(recordedMs >= aroundMs - MAX_MISSED_MS, `${what}: ${recordedMs} ms recorded of ${aroundMs} ms`);
+  if (recordedMs > aroundMs + MAX_EXCESS_MS)
+    throw new Off(`${what}: ${recordedMs} ms recorded, ${aroundMs} ms around it`);
+  if (recordedMs < aroundMs - MAX_MISSED_MS)
+    throw new Off(`${what}: ${recordedMs} ms recorded of ${aroundMs} ms`);
+}
+
+const ATTEMPTS = 4;
+
+/**
+ * A process that got no core between two readings of the clock shows a time that is off, and does not the next time; a
+ * time that is measured wrong is off each time. Everything but times must be right at once.
+ */
+export async function timed(recording: Recording, measure: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await measure();
+      return;
+    } catch (error) {
+      if (!(error instanceof Off) || attempt === ATTEMPTS) throw error;
+      recording.clear();
+    }
+  }
 }
 
 export const holdMs = (span: Recorded) => (span.attributes['waitfall.hold.duration_ns'] as number) / 1e6;
@@ -75,6 +95,8 @@ export async function fourThroughTwo<T>(
 ): Promise<void> {
   const visits = await Promise.all([1, 2, 3, 4].map(() => visit(pool, 60)));
   assert.equal(openSlots(), 0, 'nothing is held any more');
+  // Else the second gets what the first gives back, and the new connection goes to a third.
+  if (visits[1].gotMs > visits[0].releasedMs) throw new Off('a connection took longer than a hold');
   for (const [index, { traceId, calledMs, gotMs, releasedMs }] of visits.entries()) {
     const wait = one(recording, 'pool_wait', traceId);
     assert.equal(wait.name, `wait_for ${resource}`);

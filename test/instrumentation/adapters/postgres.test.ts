@@ -6,7 +6,16 @@ import type Postgres from 'postgres';
 import { openSlots } from '../../../instrumentation/src/adapters/slot-wait.ts';
 import { type Database, openDatabase } from '../../../sample-app/src/postgres/database.ts';
 import { type Recording, request, startRecording } from '../support/recording.ts';
-import { assertMeasured, attribute, fourThroughTwo, freeIsNoWait, holdMs, none, one } from './measured.ts';
+import {
+  assertMeasured,
+  attribute,
+  fourThroughTwo,
+  freeIsNoWait,
+  holdMs,
+  none,
+  one,
+  timed,
+} from './measured.ts';
 
 const require = createRequire(import.meta.url);
 let recording: Recording;
@@ -31,7 +40,17 @@ const open = (options: object = {}) =>
   postgres(database.url, { max: 2, fetch_types: false, ...ONE_AHEAD, ...options });
 
 test('postgres: queries wait for connections as long as the caller sees', async () => {
-  const sql = open({ connection: { application_name: 'shop' } });
+  await timed(recording, async () => {
+    const sql = open({ connection: { application_name: 'shop' } });
+    try {
+      await fourQueries(sql);
+    } finally {
+      await sql.end();
+    }
+  });
+});
+
+async function fourQueries(sql: ReturnType<typeof open>): Promise<void> {
   const visits = await Promise.all(
     [0, 1, 2, 3].map(async () => {
       let [calledMs, gotMs] = [0, 0];
@@ -60,8 +79,7 @@ test('postgres: queries wait for connections as long as the caller sees', async 
   assert.equal(waits.filter(({ connection }) => connection !== undefined).length, 2);
   const behind = waits.filter(({ connection }) => connection === undefined);
   for (const { pool } of behind) assert.ok(pool.lengthMs >= 55, `${pool.lengthMs} ms behind 60 ms`);
-  await sql.end();
-});
+}
 
 test('postgres: a free connection is no wait; an error ends the hold', async () => {
   const sql = open({ max: 1 });
@@ -77,21 +95,28 @@ test('postgres: a free connection is no wait; an error ends the hold', async () 
   await sql.end();
 });
 
-test('postgres: a transaction holds its connection to its end, also when it fails', async () => {
+test('postgres: a transaction holds its connection to its end, also when it fails', () =>
+  timed(recording, heldByTransaction));
+
+async function heldByTransaction(): Promise<void> {
   const sql = open({ max: 1 });
+  try {
   await sql`SELECT 1`;
   recording.clear();
   let heldMs = 0;
+  const calledMs = performance.now();
   const transaction = request(() =>
     sql.begin(async (tx) => {
-      const startedMs = performance.now();
       await tx`SELECT 1`;
       await sleep(60);
       await tx`SELECT 2`;
-      heldMs = performance.now() - startedMs;
       return 'done';
     }),
-  );
+  ).then((done) => {
+    // From BEGIN to the reply of COMMIT.
+    heldMs = performance.now() - calledMs;
+    return done;
+  });
   await sleep(10);
   const waiting = request(async () => sql`SELECT 3`);
   const [{ traceId, value }, second] = await Promise.all([transaction, waiting]);
@@ -107,8 +132,10 @@ test('postgres: a transaction holds its connection to its end, also when it fail
     RangeError,
   );
   assert.equal(openSlots(), 0);
+  } finally {
   await sql.end();
-});
+  }
+}
 
 test('postgres: reserved connections are waited for and held like those of any pool', async () => {
   const sql = open();
@@ -138,7 +165,7 @@ test('postgres: what is cancelled in the queue is aborted, a server that is not 
   const sql = open({ max: 1 });
   await sql`SELECT 1`;
   // The connection takes one more ahead of time; what comes then stays in the queue.
-  const first = Promise.all([sql`SELECT pg_sleep(0.05)`, sql`SELECT 1`]);
+  const first = Promise.all([sql`SELECT pg_sleep(0.5)`, sql`SELECT 1`]);
   const cancelled = await request(async () => {
     const query = sql`SELECT 1`;
     const rejected = assert.rejects(async () => query, { code: '57014' });
@@ -209,7 +236,9 @@ test('postgres: statements are time downstream, in transactions too', async () =
   await sql.end();
 });
 
-test('knex: its pool is named by its database, waits as tarn does', async () => {
+test('knex: its pool is named by its database, waits as tarn does', () => timed(recording, knexAsTarn));
+
+async function knexAsTarn(): Promise<void> {
   const knex = require('knex')({
     client: 'pg',
     connection: { connectionString: database.url, application_name: 'orders' },
@@ -219,18 +248,21 @@ test('knex: its pool is named by its database, waits as tarn does', async () => 
     acquire: () => knex.client.acquireConnection(),
     release: (connection: unknown) => knex.client.releaseConnection(connection),
   };
-  await fourThroughTwo(recording, pool, 'knex-pool:orders');
-  recording.clear();
-  await freeIsNoWait(recording, pool);
-  recording.clear();
-  const { traceId, value } = await request(() =>
-    knex.transaction(async (trx: typeof knex) => {
-      await sleep(20);
-      return trx.select(knex.raw('1 AS one'));
-    }),
-  );
-  assert.deepEqual(value, [{ one: 1 }]);
-  assert.ok(holdMs(one(recording, 'pool_wait', traceId)) >= 18);
-  assert.equal(openSlots(), 0);
-  await knex.destroy();
-});
+  try {
+    await fourThroughTwo(recording, pool, 'knex-pool:orders');
+    recording.clear();
+    await freeIsNoWait(recording, pool);
+    recording.clear();
+    const { traceId, value } = await request(() =>
+      knex.transaction(async (trx: typeof knex) => {
+        await sleep(20);
+        return trx.select(knex.raw('1 AS one'));
+      }),
+    );
+    assert.deepEqual(value, [{ one: 1 }]);
+    assert.ok(holdMs(one(recording, 'pool_wait', traceId)) >= 18);
+    assert.equal(openSlots(), 0);
+  } finally {
+    await knex.destroy();
+  }
+}

@@ -17,6 +17,7 @@ import {
   freeIsNoWait,
   none,
   one,
+  timed,
 } from './measured.ts';
 
 const require = createRequire(import.meta.url);
@@ -103,11 +104,16 @@ const LIBRARIES: Record<string, (settings: Settings) => TestPool> = {
 
 for (const [library, open] of Object.entries(LIBRARIES)) {
   test(`${library}: waits, new connections and holds are within 40 ms of what the caller sees`, async () => {
-    const pool = open({ max: 2 });
-    await fourThroughTwo(recording, pool, library);
-    recording.clear();
-    await freeIsNoWait(recording, pool);
-    await pool.close();
+    await timed(recording, async () => {
+      const pool = open({ max: 2 });
+      try {
+        await fourThroughTwo(recording, pool, library);
+        recording.clear();
+        await freeIsNoWait(recording, pool);
+      } finally {
+        await pool.close();
+      }
+    });
   });
 
   test(`${library}: who runs out of time is a timeout, and its error is the library's`, async () => {

@@ -45,8 +45,8 @@ export function useLockBench(): void {
   beforeEach(() => bench.recording.clear());
 }
 
-export async function connected(): Promise<Client> {
-  const client = new pg.Client({ connectionString: bench.url });
+export async function connected(options: object = {}): Promise<Client> {
+  const client = new pg.Client({ connectionString: bench.url, ...options });
   client.on('error', () => {});
   await client.connect();
   return client;

@@ -25,6 +25,8 @@ export interface Running {
   parent: Context;
   hasStatementSpan: boolean;
   readonly claims: readonly Claim[];
+  /** Others were on their way with it: grants and ends are no replies to one another then. */
+  isAhead: boolean;
   /** Rows of locks beyond transactions that it gives back. */
   readonly unlocks: readonly Row[] | 'all';
   /** What the sampler sees of it, where one runs. */
@@ -66,10 +68,13 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
   readonly #running: Running[] = [];
   readonly #held: HeldLocks;
   readonly #transaction = new Transaction();
+  /** Statements are sent without waiting for the replies of those before. */
+  readonly #isPipelined: boolean;
   #lastReplyMs = 0;
 
-  constructor(rows: DatabaseRows) {
+  constructor(rows: DatabaseRows, isPipelined: boolean) {
     this.#rows = rows;
+    this.#isPipelined = isPipelined;
     this.#held = new HeldLocks((entry) => recordHold(rows, entry));
   }
 
@@ -103,7 +108,9 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
     }
     for (const claim of claims) claim.row.inFlight++;
     const unlocks = this.#unlocksOf(plan, values);
-    const running: Running = { plan, callMs, parent, hasStatementSpan: false, claims, unlocks };
+    const isAhead = this.#isPipelined && this.#running.length > 0;
+    if (isAhead) for (const other of this.#running) other.isAhead = true;
+    const running: Running = { plan, callMs, parent, hasStatementSpan: false, claims, unlocks, isAhead };
     this.#running.push(running);
     if (this.#running.length === 1) this.#endSent(running, callMs);
     return running;
@@ -231,7 +238,7 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
     const { row, lock } = claim;
     const { seen, plan } = running;
     const session = lock.session === true;
-    const autocommit = !this.#transaction.isOpen && !session;
+    const autocommit = (!this.#transaction.isOpen || running.isAhead) && !session;
     const inTheWay = lock.onConflict === 'block' ? holdsInTheWay(row, lock.mode, this, reply.sentMs) : [];
     if (inTheWay.length > 0) seen?.explain(lock.relation);
     if (inTheWay.length === 0 && lock.onConflict === 'block' && seen?.sawWait !== true)

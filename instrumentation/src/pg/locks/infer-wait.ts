@@ -10,7 +10,7 @@ export interface Attempt {
   readonly repliedMs: number;
   /** Typical time of such a statement without a holder; null where it is not known. */
   readonly uncontendedMs: number | null;
-  /** Its transaction is this one statement: the order of grants is not certain, there are only bounds. */
+  /** As {@link LockHold.autocommit}: the order of grants is not certain, there are only bounds. */
   readonly autocommit: boolean;
   /**
    * `granted`: it locked the row. `refused`: it ended in an error of waiting (timeout, deadlock,

@@ -12,7 +12,7 @@ export interface LockHold {
   readonly parent: Context;
   /** {@link parent} is a statement's own span: nothing else is below it. */
   readonly hasStatementSpan: boolean;
-  /** Its transaction is a single statement: granted and released within one reply. */
+  /** Its transaction is a single statement, or was sent in one go: granted and released with no reply between. */
   readonly autocommit: boolean;
   /** Reply of the statement, minus the time the reply may have lain in the event loop. */
   readonly grantedMs: number;
