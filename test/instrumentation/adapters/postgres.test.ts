@@ -101,39 +101,39 @@ test('postgres: a transaction holds its connection to its end, also when it fail
 async function heldByTransaction(): Promise<void> {
   const sql = open({ max: 1 });
   try {
-  await sql`SELECT 1`;
-  recording.clear();
-  let heldMs = 0;
-  const calledMs = performance.now();
-  const transaction = request(() =>
-    sql.begin(async (tx) => {
-      await tx`SELECT 1`;
-      await sleep(60);
-      await tx`SELECT 2`;
-      return 'done';
-    }),
-  ).then((done) => {
-    // From BEGIN to the reply of COMMIT.
-    heldMs = performance.now() - calledMs;
-    return done;
-  });
-  await sleep(10);
-  const waiting = request(async () => sql`SELECT 3`);
-  const [{ traceId, value }, second] = await Promise.all([transaction, waiting]);
-  assert.equal(value, 'done');
-  const held = one(recording, 'pool_wait', traceId);
-  assertMeasured(holdMs(held), heldMs, 'hold');
-  assert.ok(one(recording, 'pool_wait', second.traceId).lengthMs >= 45);
+    await sql`SELECT 1`;
+    recording.clear();
+    let heldMs = 0;
+    const calledMs = performance.now();
+    const transaction = request(() =>
+      sql.begin(async (tx) => {
+        await tx`SELECT 1`;
+        await sleep(60);
+        await tx`SELECT 2`;
+        return 'done';
+      }),
+    ).then((done) => {
+      // From BEGIN to the reply of COMMIT.
+      heldMs = performance.now() - calledMs;
+      return done;
+    });
+    await sleep(10);
+    const waiting = request(async () => sql`SELECT 3`);
+    const [{ traceId, value }, second] = await Promise.all([transaction, waiting]);
+    assert.equal(value, 'done');
+    const held = one(recording, 'pool_wait', traceId);
+    assertMeasured(holdMs(held), heldMs, 'hold');
+    assert.ok(one(recording, 'pool_wait', second.traceId).lengthMs >= 45);
 
-  await assert.rejects(
-    sql.begin(async () => {
-      throw new RangeError('no');
-    }),
-    RangeError,
-  );
-  assert.equal(openSlots(), 0);
+    await assert.rejects(
+      sql.begin(async () => {
+        throw new RangeError('no');
+      }),
+      RangeError,
+    );
+    assert.equal(openSlots(), 0);
   } finally {
-  await sql.end();
+    await sql.end();
   }
 }
 
