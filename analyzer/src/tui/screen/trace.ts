@@ -12,7 +12,7 @@ import { stripParts } from '../model/trace.ts';
 import type { TraceDetail, TraceRow } from '../session.ts';
 import { isOn } from '../state.ts';
 import type { Theme } from '../theme.ts';
-import { clean, cutMiddle, padEnd, padStart, width } from '../width.ts';
+import { clean, cutEnd, cutMiddle, padEnd, padStart, width } from '../width.ts';
 import { detailLines, partLines } from './trace-detail.ts';
 
 /** One trace: its partition as a strip, its spans as a waterfall, and who held it up. */
@@ -119,7 +119,7 @@ function rowLine(
   const room = nameCells - 2 - indent.length - 2 - width(times);
   const name = nameOf(row);
   const label: Part = [
-    padEnd(`${cutMiddle(name, Math.max(3, room))}${times}`, nameCells - 2 - indent.length - 2),
+    padEnd(`${cutName(name, Math.max(3, room))}${times}`, nameCells - 2 - indent.length - 2),
     selected ? { selected: true } : row.error ? { fg: 'bad' } : undefined,
   ];
   const cells: Line = [
@@ -147,6 +147,12 @@ function rowLine(
 /** The colour says that it is a wait: the name of what was waited for needs the room. */
 function nameOf({ name, segment }: TraceRow): string {
   return clean(segment.endsWith('_wait') ? name.replace(/^wait_for /, '') : name);
+}
+
+/** The verb of `pg.query:UPDATE shop` stands in its middle, which a long name would lose: such a name loses its end. */
+function cutName(name: string, cells: number): string {
+  const verb = /^\S+:[A-Z]+(?= )/.exec(name)?.[0];
+  return verb !== undefined && width(verb) < cells ? cutEnd(name, cells) : cutMiddle(name, cells);
 }
 
 /** Deeper than there is room for, the depth stands in figures. */

@@ -41,7 +41,8 @@ export function chainLines(context: Context): Line[] {
       used = boxColumns;
       return;
     }
-    const share = link.share === null ? '' : percent(link.share);
+    // A wait may grow by more than the hold around it, where that shrinks otherwise.
+    const share = link.share === null ? '' : percent(Math.min(1, link.share));
     const lines: Line[] = next.map((_, row): Line => {
       if (row === 1) return [[padStart(share, 6), DIM]];
       return row === 2 ? [[' ━━━━▶ ', { fg: 'bad' }]] : [['']];
@@ -102,7 +103,7 @@ function plainLines({ session, state, columns }: Context, chain: readonly ChainL
   const names = Math.min(24, columns - 40);
   return chain.map((link, index): Line => {
     const at = findResource(session, link.resource)?.windows[state.step];
-    const share = link.share === null ? '' : `  < ${percent(link.share)}`;
+    const share = link.share === null ? '' : `  < ${percent(Math.min(1, link.share))}`;
     return [
       [` ${padEnd(`${index + 1} ${clean(link.resource)}`, names)} `, index === 0 ? BOLD : undefined],
       [`used ${padStart(percent(at?.utilization), 6)}`, { fg: loadColor(at?.utilization ?? null) ?? 'ok' }],
