@@ -131,6 +131,7 @@ test('a query object is a statement like others: it takes rows, and its COMMIT g
       query.on('error', reject);
     });
   let bounds = [0, 0];
+  let heldOnMs = 0;
   const { traceId } = await request(async () => {
     await client.query('BEGIN');
     const calledMs = performance.now();
@@ -146,9 +147,20 @@ test('a query object is a statement like others: it takes rows, and its COMMIT g
     await client.query('BEGIN');
     await assert.rejects(submit('UPDATE t SET n = 1 / 0 WHERE id = $1', [31]));
     await client.query('ROLLBACK');
+    // What the client refuses never reaches the server, and does not stand in the way of what comes after it.
+    await assert.rejects(submit('UPDATE t SET n = 1 WHERE id = $1', 31 as never), /must be an array/);
+    await client.query('BEGIN');
+    await submit('UPDATE t SET n = n + 1 WHERE id = $1', [30]);
+    assert.equal(openLocks(), 1);
+    const takenMs = performance.now();
+    await sleep(HOLD_MS);
+    heldOnMs = performance.now() - takenMs;
+    await submit('COMMIT');
+    assert.equal(openLocks(), 0);
   });
   await client.end();
-  const [hold] = bench.recording.segment('lock_wait').filter((span) => span.traceId === traceId);
+  const [hold, last] = bench.recording.segment('lock_wait').filter((span) => span.traceId === traceId);
+  assert.ok(heldMs(last) >= heldOnMs - 1, `${heldMs(last)} of ${heldOnMs} ms`);
   assert.ok(heldMs(hold) >= bounds[0] - 1 && heldMs(hold) <= bounds[1] + 1, `${heldMs(hold)} ms`);
 });
 

@@ -95,17 +95,20 @@ export function abandonSubmitted(client: SubmittingClient, error: unknown): void
 
 /** The server is ready for the next query: the one that ran has ended. */
 function ready(client: SubmittingClient, list: Submitted[], status: TransactionStatus | undefined): void {
-  const [first] = list;
   // A query that failed is not the client's active one any more when the server is ready again.
-  if (!first.failed && activeQueryOf(client) !== first.query) return;
-  list.shift();
+  const ended = list[0].failed ? list[0] : activeOf(client);
+  if (ended === undefined) return;
+  // Those before it never reached the server: the client refused them.
+  list.splice(0, list.indexOf(ended) + 1);
   if (list.length === 0) client[kSubmitted] = undefined;
-  first.statement.replied(undefined, first.query._result, status);
+  ended.statement.replied(undefined, ended.query._result, status);
 }
 
 function activeOf(client: SubmittingClient): Submitted | undefined {
-  const first = client[kSubmitted]?.[0];
-  return first !== undefined && activeQueryOf(client) === first.query ? first : undefined;
+  const list = client[kSubmitted];
+  if (list === undefined) return undefined;
+  const active = activeQueryOf(client);
+  return list.find(({ query }) => query === active);
 }
 
 /** Newer versions warn of `activeQuery`, older ones have nothing else. */

@@ -11,7 +11,7 @@ import { checkContradiction } from './contradiction.ts';
 import { HeldLocks } from './held-locks.ts';
 import { type Attempt, holdsInTheWay } from './infer-wait.ts';
 import { recordHold, recordRefusal, recordWait } from './record-locks.ts';
-import { isFatal, REFUSALS } from './refusals.ts';
+import { isFatal, isServers, REFUSALS } from './refusals.ts';
 import type { Reply } from './reply.ts';
 import type { LockHold, LockOwner, Row } from './row.ts';
 import type { DatabaseRows } from './rows.ts';
@@ -140,9 +140,12 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
     const reply = this.#replyOf(running, repliedMs, loopWaitMs);
     const position = this.#running.indexOf(running);
     if (position < 0) return;
-    this.#running.splice(position, 1);
+    // The server answers in order: those before it that had no answer never reached it.
+    const first = isServers(error) ? 0 : position;
+    for (const { claims } of this.#running.splice(first, position - first + 1)) {
+      for (const claim of claims) claim.row.inFlight--;
+    }
     this.#lastReplyMs = repliedMs;
-    for (const claim of running.claims) claim.row.inFlight--;
     if (error !== undefined && error !== null) {
       this.#failed(running, client, error, reply);
     } else {
@@ -205,7 +208,7 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
 
   #failed(running: Running, client: PgClient, error: unknown, reply: Reply): void {
     const { code, severity, message } = error as { code?: unknown; severity?: unknown; message?: unknown };
-    if (typeof code !== 'string' || severity === undefined) {
+    if (typeof code !== 'string' || !isServers(error)) {
       // Not the server's answer: a broken connection frees the locks, a client that gives a statement up does not.
       if (client._queryable === false || client._ended === true) this.disconnected();
       else if (/timeout/i.test(String(message))) this.#refused(running, 'timeout', 'timeout', reply);

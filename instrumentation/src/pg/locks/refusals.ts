@@ -18,3 +18,8 @@ export const REFUSALS: Record<string, Outcome> = {
 export function isFatal(severity: unknown): boolean {
   return severity === 'FATAL' || severity === 'PANIC';
 }
+
+/** @returns whether this came from the server: a result, or an error of its own and not of the client. */
+export function isServers(error: unknown): boolean {
+  return error === undefined || error === null || (error as { severity?: unknown }).severity !== undefined;
+}
