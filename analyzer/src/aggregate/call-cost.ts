@@ -1,6 +1,7 @@
 import { sortByKey } from '../model/ordering.ts';
 import type { CallList } from './call-list.ts';
 import { type Drift, drifts, ENOUGH_CALLS } from './cost-drift.ts';
+import { groupIndexes } from './index-groups.ts';
 import type { Requests } from './requests-types.ts';
 import { slowedByOthers } from './slowed-by-others.ts';
 import type { Timeline } from './windows.ts';
@@ -20,14 +21,9 @@ export function callBaselines(
   lows: readonly number[],
 ): Float64Array {
   const low = new Set(lows);
-  const byOperation = new Map<number, number[]>();
-  for (let i = 0; i < calls.length; i++) {
-    if (calls.failed[i] || requests.window[calls.request[i]] < 0) continue;
-    const key = calls.operationKey(i);
-    const list = byOperation.get(key);
-    if (list) list.push(i);
-    else byOperation.set(key, [i]);
-  }
+  const byOperation = groupIndexes(calls.length, (i) =>
+    calls.failed[i] || requests.window[calls.request[i]] < 0 ? null : calls.operationKey(i),
+  );
   const base = new Map<number, { ns: number; limit: number }>();
   for (const [key, members] of byOperation) {
     const early = members.filter((i) => low.has(requests.window[calls.request[i]]));
@@ -60,7 +56,7 @@ export function callBaselines(
 
 /** A server without a queue costs what its calls take on average in all windows, not only in the low ones. */
 function takeAllWindows(
-  byOperation: ReadonlyMap<number, readonly number[]>,
+  byOperation: ReadonlyMap<number, Int32Array>,
   calls: CallList,
   ahead: Int32Array,
   requests: Requests,
@@ -72,7 +68,7 @@ function takeAllWindows(
   const byServer = Map.groupBy(byOperation.values(), (members) => calls.queue[members[0]]);
   for (const operations of byServer.values()) {
     const known = operations.map((members) => members.filter(inside)).filter((members) => members.length > 0);
-    if (slowedByOthers(known.flat(), calls, ahead, costNs)) continue;
+    if (slowedByOthers(joined(known), calls, ahead, costNs)) continue;
     for (const members of known) {
       const { ns } = meanCost(members, calls, requests);
       for (const i of members) costNs[i] = ns;
@@ -80,8 +76,18 @@ function takeAllWindows(
   }
 }
 
+function joined(lists: readonly Int32Array[]): Int32Array {
+  const all = new Int32Array(lists.reduce((sum, list) => sum + list.length, 0));
+  let at = 0;
+  for (const list of lists) {
+    all.set(list, at);
+    at += list.length;
+  }
+  return all;
+}
+
 function meanCost(
-  members: readonly number[],
+  members: Int32Array,
   calls: CallList,
   requests: Requests,
 ): { ns: number; deviationNs: number; n: number } {
@@ -100,8 +106,8 @@ function meanCost(
 }
 
 /** Least number of others in flight with which enough calls remain. */
-function fewestAhead(members: readonly number[], ahead: Int32Array): number {
-  const sorted = Int32Array.from(members, (i) => ahead[i]).sort();
+function fewestAhead(members: Int32Array, ahead: Int32Array): number {
+  const sorted = members.map((i) => ahead[i]).sort();
   return sorted[Math.min(sorted.length, ENOUGH_CALLS) - 1];
 }
 

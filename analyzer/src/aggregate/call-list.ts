@@ -1,4 +1,5 @@
 import type { Call } from './activity.ts';
+import { groupIndexes } from './index-groups.ts';
 import { FIRST, RecordList } from './record-list.ts';
 
 /** All calls of the requests to servers that say nothing about their queues. */
@@ -51,16 +52,6 @@ export class CallList extends RecordList<Call> {
 
   /** @returns the indexes of the calls to each server, in order. */
   byQueue(): Map<number, Int32Array> {
-    const counts = new Map<number, number>();
-    for (let i = 0; i < this.length; i++) counts.set(this.queue[i], (counts.get(this.queue[i]) ?? 0) + 1);
-    const members = new Map<number, Int32Array>();
-    for (const [queue, count] of counts) members.set(queue, new Int32Array(count));
-    counts.clear();
-    for (let i = 0; i < this.length; i++) {
-      const at = counts.get(this.queue[i]) ?? 0;
-      (members.get(this.queue[i]) as Int32Array)[at] = i;
-      counts.set(this.queue[i], at + 1);
-    }
-    return members;
+    return groupIndexes(this.length, (i) => this.queue[i]);
   }
 }

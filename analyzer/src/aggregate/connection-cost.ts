@@ -47,7 +47,7 @@ export function measureConnections(
     own.holds[w] = own.waits[w];
     own.holdNs[w] = own.waits[w] * base;
     own.waitNs[w] -= own.waits[w] * base;
-    own.singleWaits[w] = own.singleWaits[w].map((one) => Math.max(0, one - base));
+    own.singleWaits[w].lessen(base);
   }
   for (const i of mine) {
     connectionNs[i] = base;

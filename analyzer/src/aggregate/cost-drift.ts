@@ -1,5 +1,6 @@
 import { mean } from './averages.ts';
 import type { CallList } from './call-list.ts';
+import { groupIndexes } from './index-groups.ts';
 import type { Requests } from './requests-types.ts';
 
 /** An operation needs this many calls for its mean; with fewer, calls that found others in flight count too. */
@@ -26,33 +27,24 @@ export function drifts(
   requests: Requests,
   costNs: Float64Array,
 ): Map<number, Drift> {
-  /** Calls by how many others they found, by queue. */
-  const groups = new Map<number, Map<number, number[]>>();
-  for (let i = 0; i < calls.length; i++) {
-    if (!(costNs[i] > 0) || requests.window[calls.request[i]] < 0 || calls.failed[i]) continue;
-    let own = groups.get(calls.queue[i]);
-    if (!own) {
-      own = new Map();
-      groups.set(calls.queue[i], own);
-    }
-    const group = own.get(ahead[i]);
-    if (group) group.push(i);
-    else own.set(ahead[i], [i]);
-  }
+  // Calls by queue and by how many others they found.
+  const groups = groupIndexes(calls.length, (i) =>
+    !(costNs[i] > 0) || requests.window[calls.request[i]] < 0 || calls.failed[i]
+      ? null
+      : calls.queue[i] * 2 ** 31 + ahead[i],
+  );
   const out = new Map<number, Drift>();
-  for (const [queue, own] of groups) {
-    const enough = [...own].filter(([, group]) => group.length >= ENOUGH_CALLS).sort(([x], [y]) => x - y);
-    const line = commonLine(
-      enough.map(([, group]) => group),
-      calls,
-      costNs,
-    );
+  for (const [queue, own] of Map.groupBy(groups.values(), (group) => calls.queue[group[0]])) {
+    const enough = own
+      .filter((group) => group.length >= ENOUGH_CALLS)
+      .sort((a, b) => ahead[a[0]] - ahead[b[0]]);
+    const line = commonLine(enough, calls, costNs);
     if (line === null) continue;
     const { slope, error, spanNs } = line;
     if (slope * spanNs < DRIFT || slope < DRIFT_ERRORS * error) continue;
     // The cost was taken from calls that found few others, about when most of these started.
-    const lowest = enough[0][1].map((i) => calls.startNs[i]).sort((p, q) => p - q);
-    const taken = lowest.slice(0, Math.max(1, lowest.length >> 1));
+    const lowest = Float64Array.from(enough[0], (i) => calls.startNs[i]).sort();
+    const taken = [...lowest.subarray(0, Math.max(1, lowest.length >> 1))];
     out.set(queue, { perNs: slope, fromNs: mean(taken) });
   }
   return out;
@@ -63,11 +55,11 @@ export function drifts(
  * from the residuals. Calls weigh by their cost.
  */
 function commonLine(
-  groups: readonly (readonly number[])[],
+  groups: readonly Int32Array[],
   calls: CallList,
   costNs: Float64Array,
 ): { slope: number; error: number; spanNs: number } | null {
-  const means: { group: readonly number[]; mx: number; my: number }[] = [];
+  const means: { group: Int32Array; mx: number; my: number }[] = [];
   let first = Number.POSITIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;
   for (const group of groups) {

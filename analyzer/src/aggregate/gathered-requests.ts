@@ -177,6 +177,20 @@ export class GatheredRequests {
     };
   }
 
+  /** Lets go of what the settled requests say themselves. Only parts and ids can be asked for from here on. */
+  forget(): void {
+    const none = new RequestList();
+    const list = this.#list;
+    list.startSec = none.startSec;
+    list.startNs = none.startNs;
+    list.durationNs = none.durationNs;
+    list.outcome = none.outcome;
+    list.route = none.route;
+    list.weight = none.weight;
+    list.span0 = none.span0;
+    list.span1 = none.span1;
+  }
+
   /** @returns what each request consists of, by its number here. */
   parts(): Parts {
     const { length, partsEnd, parallelNs } = this.#list;

@@ -89,8 +89,7 @@ function addCalls(
     own.holdNs[w] += callNs[i] * weight;
     own.waitNs[w] += excessNs * weight;
     own.waits[w] += weight;
-    own.singleWaits[w].push(Math.max(0, excessNs));
-    own.singleWeights[w].push(weight);
+    own.singleWaits[w].push(Math.max(0, excessNs), weight);
     if (lows.includes(w) && !calls.failed[i]) {
       ns += callNs[i] * weight;
       weights += weight;

@@ -43,7 +43,10 @@ function windowOf(model: QueueModel, timeline: Timeline, w: number): ResourceWin
   const { seconds, startNs, endNs } = timeline.windows[w];
   const arrivals = series.arrivals[w];
   const known = arrivals > 0;
-  const waits = new WeightedValues(series.singleWaits[w], series.singleWeights[w].map(unitsOf));
+  const { ns, weights } = series.singleWaits[w];
+  // Units of one request where each stands for one: ranks count in units.
+  const units = weights?.map(unitsOf) ?? new Float64Array(ns.length).fill(unitsOf(1));
+  const waits = new WeightedValues(ns, units);
   // Arrivals without a wait span waited 0.
   const zeros = Math.max(0, unitsOf(arrivals) - waits.units);
   const holds = lane.holds[w];

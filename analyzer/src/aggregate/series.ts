@@ -2,6 +2,7 @@ import { OUTCOMES } from '@waitfall/instrumentation/conventions';
 import { ACQUIRED, type Activity, type Hold, type Queue, type Wait } from './activity.ts';
 import { addClipped, windowAt } from './intervals.ts';
 import type { Requests } from './requests-types.ts';
+import { SingleWaits } from './single-waits.ts';
 import { unionOf } from './slice-list.ts';
 import type { Timeline } from './windows.ts';
 
@@ -46,10 +47,8 @@ export interface Series extends Lane {
   readonly timedOut: Float64Array;
   readonly aborted: Float64Array;
   readonly oldestNs: Float64Array;
-  /** Single waits, unsorted, for percentiles; arrivals beyond them waited 0. */
-  readonly singleWaits: number[][];
-  /** For how many requests each of them stands. */
-  readonly singleWeights: number[][];
+  /** Single waits, for percentiles; arrivals beyond them waited 0. */
+  readonly singleWaits: SingleWaits[];
   readonly pauseNs: Float64Array;
   readonly instances: readonly Lane[];
   /** Row locks: the busiest keys, hottest first. */
@@ -103,8 +102,7 @@ export function sumSeries(activity: Activity, requests: Requests, timeline: Time
       timedOut: new Float64Array(W),
       aborted: new Float64Array(W),
       oldestNs: new Float64Array(W),
-      singleWaits: Array.from({ length: W }, () => []),
-      singleWeights: Array.from({ length: W }, () => []),
+      singleWaits: Array.from({ length: W }, () => new SingleWaits()),
       pauseNs: new Float64Array(W),
       instances: queue.instances.map(() => emptyLane(W)),
       keys: keys ? keys.names.map((key) => ({ key, lane: emptyLane(W) })) : [],
@@ -151,8 +149,7 @@ function addWait(own: Series, wait: Wait, requests: Requests, timeline: Timeline
   if (w < 0) return;
   own.waits[w] += weight;
   own.waitNs[w] += waitNs * weight;
-  own.singleWaits[w].push(waitNs);
-  own.singleWeights[w].push(weight);
+  own.singleWaits[w].push(waitNs, weight);
   if (waitNs > WAITED_NS) own.waited[w] += weight;
   if (wait.outcome === ACQUIRED) return;
   own.arrivals[w] += weight;

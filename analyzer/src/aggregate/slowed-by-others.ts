@@ -15,7 +15,7 @@ const FEWEST = 60;
  * @param costNs cost of each call, NaN where unknown
  */
 export function slowedByOthers(
-  members: readonly number[],
+  members: Int32Array,
   calls: CallList,
   ahead: Int32Array,
   costNs: Float64Array,
@@ -51,7 +51,7 @@ export function slowedByOthers(
 }
 
 /** Others found by the busiest tenth of the calls beyond those found by the quietest. */
-function spread(members: readonly number[], ahead: Int32Array): number {
-  const sorted = Int32Array.from(members, (i) => ahead[i]).sort();
+function spread(members: Int32Array, ahead: Int32Array): number {
+  const sorted = members.map((i) => ahead[i]).sort();
   return sorted[Math.floor(0.9 * (sorted.length - 1))] - sorted[Math.floor(0.1 * (sorted.length - 1))];
 }

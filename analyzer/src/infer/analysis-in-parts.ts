@@ -7,6 +7,7 @@ import type { Requests } from '../aggregate/requests-types.ts';
 import { MOST_TEXTS, StatementReader } from '../aggregate/statement.ts';
 import type { EachPart } from '../aggregate/tree-parts.ts';
 import { REQUEST_OUTCOMES, type ResourceKind } from '../classify/types.ts';
+import { collectGarbage } from '../model/garbage.ts';
 import type { Input } from '../model/input.ts';
 import { Names } from '../model/names.ts';
 import type { TableParts } from '../model/table-parts.ts';
@@ -101,6 +102,7 @@ function gather(
   const texts = new Set<number>();
   const firstRow = [0];
   const firstRequest = [0];
+  const tidy = tidier();
   let originUnixNano: bigint | null = null;
   for (let part = 0; part < most; part++) {
     onPart(part);
@@ -120,6 +122,7 @@ function gather(
     if (texts.size <= MOST_TEXTS) for (const text of new StatementReader(table).texts()) texts.add(text);
     firstRow.push(firstRow[part] + table.length);
     firstRequest.push(requests.length);
+    tidy(table.length);
   }
   const order = requests.inOrder();
   const rank = new Int32Array(order.length);
@@ -175,8 +178,10 @@ function concludeParts(
     outcomes: REQUEST_OUTCOMES,
     substitutes: pass.substitutes,
   });
+  pass.requests.forget();
   gathering.settle(rank, Number(requests.originUnixNano - pass.originUnixNano));
   const eachPart: EachPart = (visit) => {
+    const tidy = tidier();
     for (let part = 0; part < parts.count; part++) {
       onPart(part);
       const { forest, classes } = cutUp(parts.load(part), options, names);
@@ -186,6 +191,7 @@ function concludeParts(
         firstRow: firstRow[part],
         requests: rank.slice(firstRequest[part], firstRequest[part + 1]),
       });
+      tidy(forest.table.length);
     }
   };
   return conclude(
@@ -201,6 +207,19 @@ function concludeParts(
     },
     options,
   );
+}
+
+/** Parts leave as much behind as they take; every so many rows it is collected. */
+const TIDY_AFTER_ROWS = 200_000;
+
+function tidier(): (rows: number) => void {
+  let since = 0;
+  return (rows) => {
+    since += rows;
+    if (since < TIDY_AFTER_ROWS) return;
+    collectGarbage(since);
+    since = 0;
+  };
 }
 
 /** Finds spans by loading the parts they lie in. */

@@ -291,6 +291,13 @@ export class SpanTableBuilder {
     this.attributes.clear();
   }
 
+  /** Gives up the room for rows: none is in, and none will come. */
+  keepNoRoom(): void {
+    this.#capacity = 0;
+    Object.assign(this.columns, newColumns(0));
+    this.attributes.shrink(0);
+  }
+
   /** @returns the id of a trace, by its number, as canonical text. */
   traceId(trace: number): string {
     return this.#traces.text(trace);

@@ -53,6 +53,7 @@ export class Spill {
   finish(): TableParts | null {
     if (this.#rows === null) return null;
     this.#write(this.#rows);
+    this.#builder.keepNoRoom();
     const empty = this.#builder.build([]);
     return this.#rows.parts({ empty, traceId: (trace) => this.#builder.traceId(trace) });
   }

@@ -87,11 +87,13 @@ export class SpilledRows {
   /** @returns the tables of the parts. Nothing may be written any more. */
   parts(shared: Shared): TableParts {
     const all = this.#blocks.flat();
+    // One room for all parts: memory given back is not at once there again.
+    const room = new ArrayBuffer(Math.max(0, ...this.#blocks.map((blocks) => bytesOf(sizeOf(blocks)))));
     return {
       count: this.#blocks.length,
-      rows: all.reduce((sum, block) => sum + block.rows, 0),
-      load: (part) => this.#load(this.#blocks[part], shared),
-      whole: () => this.#load(all, shared),
+      rows: sizeOf(all).rows,
+      load: (part) => this.#load(this.#blocks[part], shared, room),
+      whole: () => this.#load(all, shared, new ArrayBuffer(bytesOf(sizeOf(all)))),
       close: () => this.close(),
     };
   }
@@ -113,7 +115,7 @@ export class SpilledRows {
       for (let i = from; i < to; i++) if (attributeShapes.type[i] === TYPE.number) numbers++;
     }
     const extra = extraOf(rows, members);
-    const bytes = columnBytes(n, values, numbers) + extra.length;
+    const bytes = bytesOf({ rows: n, values, numbers }) + extra.length;
     const columns = this.#columns(n, values, numbers, bytes);
     for (const name of U32_COLUMNS) {
       const column = rows[name];
@@ -161,26 +163,20 @@ export class SpilledRows {
     }
   }
 
-  #load(blocks: readonly Block[], { empty, traceId }: Shared): SpanTable {
-    const sum = (of: (block: Block) => number) => blocks.reduce((all, block) => all + of(block), 0);
-    const rows = sum((block) => block.rows);
+  #load(blocks: readonly Block[], { empty, traceId }: Shared, room: ArrayBuffer): SpanTable {
+    const { rows, values, numbers } = sizeOf(blocks);
+    const columns = columnsIn(room, rows, values, numbers);
     const shapes = empty.attributeShapes;
     const table = {
       ...empty,
-      ...(Object.fromEntries(U32_COLUMNS.map((name) => [name, new Uint32Array(rows)])) as Pick<
-        SpanTable,
-        (typeof U32_COLUMNS)[number]
-      >),
-      ...(Object.fromEntries(U8_COLUMNS.map((name) => [name, new Uint8Array(rows)])) as Pick<
-        SpanTable,
-        (typeof U8_COLUMNS)[number]
-      >),
+      ...columns.u32,
+      ...columns.u8,
       length: rows,
-      attributeShape: new Uint32Array(rows),
+      attributeShape: columns.shape,
       attributeOffset: new Uint32Array(rows + 1),
-      attributeRest: new Uint32Array(rows),
-      attributeData: new Uint32Array(sum((block) => block.values)),
-      numbers: new Float64Array(sum((block) => block.numbers)),
+      attributeRest: columns.rest,
+      attributeData: columns.data,
+      numbers: columns.numbers,
       links: new Map<number, readonly SpanLink[]>(),
       events: new Map<number, readonly SpanEvent[]>(),
     };
@@ -226,32 +222,55 @@ export class SpilledRows {
     }
   }
 
-  /** Views into the buffer, which is made large enough: numbers of 8 bytes first, of one byte last. */
-  #columns(rows: number, values: number, numbers: number, bytes: number) {
+  /** Views into the buffer, which is made large enough. */
+  #columns(rows: number, values: number, numbers: number, bytes: number): Columns {
     if (this.#buffer.byteLength < bytes) this.#buffer = new ArrayBuffer(Math.ceil(bytes * 1.25));
-    const buffer = this.#buffer;
-    let at = 0;
-    const words = (length: number): Uint32Array => {
-      const column = new Uint32Array(buffer, at, length);
-      at += length * 4;
-      return column;
-    };
-    const doubles = new Float64Array(buffer, 0, numbers);
-    at = numbers * 8;
-    const u32 = Object.fromEntries(U32_COLUMNS.map((name) => [name, words(rows)]));
-    const [shape, rest, data] = [words(rows), words(rows), words(values)];
-    const u8 = Object.fromEntries(
-      U8_COLUMNS.map((name) => {
-        const column = new Uint8Array(buffer, at, rows);
-        at += rows;
-        return [name, column];
-      }),
-    );
-    return { numbers: doubles, u32, shape, rest, data, u8 };
+    return columnsIn(this.#buffer, rows, values, numbers);
   }
 }
 
-function columnBytes(rows: number, values: number, numbers: number): number {
+interface Columns {
+  readonly u32: Record<(typeof U32_COLUMNS)[number], Uint32Array>;
+  readonly u8: Record<(typeof U8_COLUMNS)[number], Uint8Array>;
+  readonly shape: Uint32Array;
+  readonly rest: Uint32Array;
+  readonly data: Uint32Array;
+  readonly numbers: Float64Array;
+}
+
+/** Columns side by side in a buffer: numbers of 8 bytes first, of one byte last. */
+function columnsIn(buffer: ArrayBuffer, rows: number, values: number, numbers: number): Columns {
+  const doubles = new Float64Array(buffer, 0, numbers);
+  let at = numbers * 8;
+  const words = (length: number): Uint32Array => {
+    const column = new Uint32Array(buffer, at, length);
+    at += length * 4;
+    return column;
+  };
+  const bytes = (length: number): Uint8Array => {
+    const column = new Uint8Array(buffer, at, length);
+    at += length;
+    return column;
+  };
+  const u32 = Object.fromEntries(U32_COLUMNS.map((name) => [name, words(rows)])) as Columns['u32'];
+  const [shape, rest, data] = [words(rows), words(rows), words(values)];
+  const u8 = Object.fromEntries(U8_COLUMNS.map((name) => [name, bytes(rows)])) as Columns['u8'];
+  return { numbers: doubles, u32, shape, rest, data, u8 };
+}
+
+type Size = Pick<Block, 'rows' | 'values' | 'numbers'>;
+
+function sizeOf(blocks: readonly Block[]): Size {
+  const size = { rows: 0, values: 0, numbers: 0 };
+  for (const { rows, values, numbers } of blocks) {
+    size.rows += rows;
+    size.values += values;
+    size.numbers += numbers;
+  }
+  return size;
+}
+
+function bytesOf({ rows, values, numbers }: Size): number {
   return numbers * 8 + (rows * WORDS_PER_ROW + values) * 4 + rows * U8_COLUMNS.length;
 }
 

@@ -5,7 +5,7 @@ export interface TableParts {
   readonly count: number;
   /** Of all parts. */
   readonly rows: number;
-  /** @returns the table of one part. */
+  /** @returns the table of one part: gone when the next one is loaded. */
   load(part: number): SpanTable;
   /** @returns one table of all parts. */
   whole(): SpanTable;

@@ -22,7 +22,7 @@ function calls(n: number, durationMs: (others: number, i: number) => number): bo
       failed: false,
     });
   }
-  const members = Array.from({ length: n }, (_, i) => i);
+  const members = Int32Array.from({ length: n }, (_, i) => i);
   return slowedByOthers(members, list, ahead, new Float64Array(n).fill(10e6));
 }
 
