@@ -13,14 +13,23 @@ const skip = missing('redis-server');
 let recording: Recording;
 let server: TestServer;
 let Redis: typeof RedisClient;
+const clients: RedisClient[] = [];
 
 before(async () => {
   if (skip) return;
   recording = startRecording({ official: false });
-  Redis = createRequire(import.meta.url)('ioredis');
+  const library = createRequire(import.meta.url)('ioredis');
+  // A test that fails leaves its client open, which would ask its server for ever.
+  Redis = class extends library {
+    constructor(...args: unknown[]) {
+      super(...args);
+      clients.push(this as unknown as RedisClient);
+    }
+  } as unknown as typeof RedisClient;
   server = await startRedis();
 });
 after(async () => {
+  for (const client of clients) client.disconnect();
   await recording?.stop();
   await server?.close();
 });
@@ -77,10 +86,11 @@ test('ioredis: commands behind a slow one on the same connection wait for it', {
 
 test('ioredis: commands that only share the way do not wait', { skip }, async () => {
   const redis = await ready('fast');
-  const { traceId } = await request(() => Promise.all(Array.from({ length: 20 }, () => redis.ping())));
-  const waits = recording.segment('pool_wait').filter((span) => span.traceId === traceId);
-  const longest = Math.max(0, ...waits.map((wait) => wait.lengthMs));
-  assert.ok(longest < 20, `${longest} ms`);
+  await timed(recording, async () => {
+    const { traceId } = await request(() => Promise.all(Array.from({ length: 20 }, () => redis.ping())));
+    const waits = recording.segment('pool_wait').filter((span) => span.traceId === traceId);
+    assertMeasured(Math.max(0, ...waits.map((wait) => wait.lengthMs)), 0, 'the longest wait');
+  });
   await redis.quit();
 });
 

@@ -7,7 +7,7 @@ import pLimit from 'p-limit';
 import PQueue from 'p-queue';
 import { openSlots } from '../../../instrumentation/src/adapters/slot-wait.ts';
 import { type Recording, request, startRecording } from '../support/recording.ts';
-import { assertMeasured, attribute, holdMs, one } from './measured.ts';
+import { assertMeasured, attribute, holdMs, one, timed } from './measured.ts';
 
 let recording: Recording;
 
@@ -28,35 +28,36 @@ const LIMITERS: Record<string, () => Run> = {
 };
 
 for (const [resource, make] of Object.entries(LIMITERS)) {
-  test(`${resource}: waits and runs of tasks are within 40 ms of what the caller sees`, async () => {
-    const run = make();
-    const visits = await Promise.all(
-      [0, 1, 2, 3].map(async (index) => {
-        let [calledMs, startedMs, endedMs] = [0, 0, 0];
-        const { traceId, value } = await request(() => {
-          calledMs = performance.now();
-          return run(async () => {
-            startedMs = performance.now();
-            await sleep(50);
-            endedMs = performance.now();
-            return `task ${index}`;
+  test(`${resource}: waits and runs of tasks are within 40 ms of what the caller sees`, () =>
+    timed(recording, async () => {
+      const run = make();
+      const visits = await Promise.all(
+        [0, 1, 2, 3].map(async (index) => {
+          let [calledMs, startedMs, endedMs] = [0, 0, 0];
+          const { traceId, value } = await request(() => {
+            calledMs = performance.now();
+            return run(async () => {
+              startedMs = performance.now();
+              await sleep(50);
+              endedMs = performance.now();
+              return `task ${index}`;
+            });
           });
-        });
-        assert.equal(value, `task ${index}`);
-        return { traceId, calledMs, startedMs, endedMs };
-      }),
-    );
-    assert.equal(openSlots(), 0);
-    for (const [index, { traceId, calledMs, startedMs, endedMs }] of visits.entries()) {
-      const wait = one(recording, 'pool_wait', traceId);
-      assert.equal(attribute(wait, 'resource'), resource);
-      assert.equal(attribute(wait, 'resource.capacity'), 2);
-      assert.equal(attribute(wait, 'resource.in_use'), Math.min(index, 2));
-      assert.equal(attribute(wait, 'resource.queue_depth'), Math.max(0, index - 2));
-      if (index >= 2) assertMeasured(wait.lengthMs, startedMs - calledMs, 'wait');
-      assertMeasured(holdMs(wait), endedMs - startedMs, 'hold');
-    }
-  });
+          assert.equal(value, `task ${index}`);
+          return { traceId, calledMs, startedMs, endedMs };
+        }),
+      );
+      assert.equal(openSlots(), 0);
+      for (const [index, { traceId, calledMs, startedMs, endedMs }] of visits.entries()) {
+        const wait = one(recording, 'pool_wait', traceId);
+        assert.equal(attribute(wait, 'resource'), resource);
+        assert.equal(attribute(wait, 'resource.capacity'), 2);
+        assert.equal(attribute(wait, 'resource.in_use'), Math.min(index, 2));
+        assert.equal(attribute(wait, 'resource.queue_depth'), Math.max(0, index - 2));
+        if (index >= 2) assertMeasured(wait.lengthMs, startedMs - calledMs, 'wait');
+        assertMeasured(holdMs(wait), endedMs - startedMs, 'hold');
+      }
+    }));
 
   test(`${resource}: a task's error is the caller's, and ends the hold`, async () => {
     const run = make();

@@ -5,7 +5,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { namePool } from '@waitfall/instrumentation';
 import { openSlots } from '../../../instrumentation/src/adapters/slot-wait.ts';
 import { type Recording, request, startRecording } from '../support/recording.ts';
-import { assertMeasured, attribute, fourThroughTwo, freeIsNoWait, holdMs, none, one } from './measured.ts';
+import {
+  assertMeasured,
+  attribute,
+  fourThroughTwo,
+  freeIsNoWait,
+  holdMs,
+  none,
+  one,
+  timed,
+} from './measured.ts';
 import { missing, startMariadb, type TestServer } from './servers.ts';
 
 const skip = missing('mariadbd');
@@ -33,19 +42,27 @@ const options = (more: object = {}) => ({ host: '127.0.0.1', port: server.port, 
 const newPool = (more: object = {}) =>
   mysql.createPool(options({ database: 'shop', connectionLimit: 2, ...more }));
 
-test('mysql2: waits, new connections and holds are within 40 ms of what the caller sees', {
-  skip,
-}, async () => {
-  const pool = newPool().promise();
-  const any = {
-    acquire: () => pool.getConnection(),
-    release: (connection: { release(): void }) => connection.release(),
-  };
-  await fourThroughTwo(recording, any, 'mysql2-pool:shop');
-  recording.clear();
-  await freeIsNoWait(recording, any);
-  await pool.end();
-});
+test(
+  'mysql2: waits, new connections and holds are within 40 ms of what the caller sees',
+  {
+    skip,
+  },
+  () =>
+    timed(recording, async () => {
+      const pool = newPool().promise();
+      const any = {
+        acquire: () => pool.getConnection(),
+        release: (connection: { release(): void }) => connection.release(),
+      };
+      try {
+        await fourThroughTwo(recording, any, 'mysql2-pool:shop');
+        recording.clear();
+        await freeIsNoWait(recording, any);
+      } finally {
+        await pool.end();
+      }
+    }),
+);
 
 test('mysql2: statements of the pool are in the trace of their caller, in the order of the calls', {
   skip,
