@@ -67,6 +67,8 @@ export const errors = {
       'the service wrote no span: does it load @waitfall/instrumentation (node --import @waitfall/instrumentation/register), and did a request reach it?',
       EXIT.noTrace,
     ),
+  noRoom: (why: string) =>
+    new CliError('NO_ROOM', `${why}; raise --memory, or set TMPDIR to a directory with room`),
   noProject: (folder: string) =>
     new CliError(
       'NO_PROJECT',

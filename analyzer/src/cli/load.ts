@@ -74,11 +74,14 @@ async function loadBy<A extends Answer>(
   const options = { ...analyzeOptions(flags), ...(await rulesOf(flags)), ...(await planOf(flags)) };
   const paths = inputs.length > 0 ? inputs : pipedInput();
   checkPaths(paths);
-  const [{ readInputs }, { attributesRead }, { AllAttributesNeeded }] = await Promise.all([
-    import('../read/index.ts'),
-    import('../infer/attributes-read.ts'),
-    import('../tree/copy-text.ts'),
-  ]);
+  const [{ readInputs }, { attributesRead }, { AllAttributesNeeded }, { NoRoomForSpans }] = await Promise.all(
+    [
+      import('../read/index.ts'),
+      import('../infer/attributes-read.ts'),
+      import('../tree/copy-text.ts'),
+      import('../model/spilled-table.ts'),
+    ],
+  );
   const progress = new Progress();
   const answerOf = async (keep: ReadonlySet<string> | null): Promise<A> => {
     const line = new ReadingLine((text) => progress.say(text));
@@ -96,6 +99,7 @@ async function loadBy<A extends Answer>(
     const answer = await answerOf(isSparing ? attributesRead(options.rules, flags.by) : null).catch(
       (error: unknown) => {
         if (error instanceof AllAttributesNeeded) return answerOf(null);
+        if (error instanceof NoRoomForSpans) throw errors.noRoom(error.message);
         throw error;
       },
     );

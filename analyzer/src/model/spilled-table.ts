@@ -17,6 +17,14 @@ import { U8_COLUMNS, U32_COLUMNS } from './span-columns.ts';
 import type { SpanTable } from './span-table.ts';
 import type { TableParts } from './table-parts.ts';
 
+/** Spans that do not fit into memory cannot be written to a file either. */
+export class NoRoomForSpans extends Error {
+  constructor(directory: string, why: unknown) {
+    super(`spans cannot be written to a file in ${directory}: ${(why as Error).message}`);
+    this.name = 'NoRoomForSpans';
+  }
+}
+
 /** The rows of a table, whose texts, traces, shapes, resources and scopes are kept elsewhere. */
 export type Rows = Omit<SpanTable, 'traceIds'>;
 
@@ -54,6 +62,7 @@ const WORDS_PER_ROW = U32_COLUMNS.length + 2;
 export class SpilledRows {
   readonly #hashOf: (trace: number) => number;
   readonly #blocks: Block[][];
+  readonly #directory: string;
   readonly #path: string;
   readonly #file: number;
   #bytes = 0;
@@ -66,8 +75,13 @@ export class SpilledRows {
   constructor(parts: number, hashOf: (trace: number) => number, directory = tmpdir()) {
     this.#hashOf = hashOf;
     this.#blocks = Array.from({ length: parts }, () => []);
-    this.#path = mkdtempSync(join(directory, 'waitfall-'));
-    this.#file = openWithoutName(this.#path);
+    this.#directory = directory;
+    try {
+      this.#path = mkdtempSync(join(directory, 'waitfall-'));
+      this.#file = openWithoutName(this.#path);
+    } catch (error) {
+      throw new NoRoomForSpans(directory, error);
+    }
   }
 
   /** Bytes written so far. */
@@ -75,7 +89,7 @@ export class SpilledRows {
     return this.#bytes;
   }
 
-  /** Writes rows down. @throws where there is no room left on the disk. */
+  /** Writes rows down. @throws {@link NoRoomForSpans} */
   write(rows: Rows): void {
     const { order, offset } = byPart(rows, this.#hashOf, this.#blocks.length);
     for (let part = 0; part < this.#blocks.length; part++) {
@@ -158,8 +172,12 @@ export class SpilledRows {
 
   #write(bytes: number): void {
     const all = new Uint8Array(this.#buffer, 0, bytes);
-    for (let done = 0; done < bytes; ) {
-      done += writeSync(this.#file, all, done, bytes - done, this.#bytes + done);
+    try {
+      for (let done = 0; done < bytes; ) {
+        done += writeSync(this.#file, all, done, bytes - done, this.#bytes + done);
+      }
+    } catch (error) {
+      throw new NoRoomForSpans(this.#directory, error);
     }
   }
 

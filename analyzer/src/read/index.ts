@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import type { Input } from '../model/input.ts';
 import { Spill } from '../model/spill.ts';
+import { NoRoomForSpans } from '../model/spilled-table.ts';
 import { type Bytes, counted, fileBytes, peek, streamBytes } from './bytes.ts';
 import { Collector } from './collector.ts';
 import { bounded, compressionOf, type OnFault, unsupportedCompression } from './compression.ts';
@@ -175,6 +176,7 @@ async function readFile(
     if (!result?.torn) return null;
     return { ...result.torn, file: path };
   } catch (error) {
+    if (error instanceof NoRoomForSpans) throw error;
     const reason = `cannot be read: ${(error as Error).message}`;
     collector.reject({}, reason);
     collector.closeFile('unreadable', input.bytes, reason);
