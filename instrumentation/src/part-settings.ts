@@ -56,7 +56,8 @@ export function partSettingsOf(config: PartsConfig, env: Env, flag: Flag): PartS
 
 type Flag = (env: Env, name: string, otherwise: boolean) => boolean;
 
-function recorderFromEnv(env: Env): RecorderConfig | undefined {
+/** @returns what `WAITFALL_RECORDER` and its like ask for; undefined where no recorder is to run. */
+export function recorderFromEnv(env: Env): RecorderConfig | undefined {
   const windowMs = durationMs(env['WAITFALL_RECORDER']);
   if (windowMs === undefined || windowMs <= 0) return undefined;
   return {

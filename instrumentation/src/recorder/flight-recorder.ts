@@ -6,7 +6,7 @@ import type { SpanOrigin } from '../core/lazy-span.ts';
 import type { RootRecord } from '../core/root.ts';
 import { addTap, removeTap, type Tap } from '../core/taps.ts';
 import { setUnsampledSink, type UnsampledSink } from '../core/unsampled.ts';
-import { warnOnce } from '../core/warn.ts';
+import { say, warnOnce } from '../core/warn.ts';
 import type { ExportableSpan } from '../export/exportable-span.ts';
 import type { RecorderConfig } from '../part-settings.ts';
 import type { RecordedSpan } from '../standalone/recorded-span.ts';
@@ -52,7 +52,7 @@ class FlightRecorder implements UnsampledSink, Tap {
     if (atMs - this.#lastAutomaticMs < this.#config.windowMs) return;
     this.#lastAutomaticMs = atMs;
     // The span of the request that broke the bound ends in this turn of the event loop.
-    setImmediate(() => void this.dump());
+    setImmediate(() => void this.dump().then(sayWritten));
   }
 
   /** Writes what is kept. @returns the path of the file; undefined where nothing was kept or it cannot be written. */
@@ -71,13 +71,22 @@ class FlightRecorder implements UnsampledSink, Tap {
   }
 }
 
+/** Nobody else learns where the file is that they asked for by a signal. */
+function sayWritten(path: string | undefined): void {
+  say(
+    path === undefined
+      ? 'the flight recorder has kept nothing: it keeps requests that are not sampled, see OTEL_TRACES_SAMPLER'
+      : `the flight recorder wrote ${path}`,
+  );
+}
+
 let stop: (() => void) | undefined;
 
 /** Starts the recorder of this process; a second call changes nothing. @returns what ends it. */
 export function startRecorder(config: RecorderConfig): () => void {
   if (stop !== undefined) return stop;
   const recorder = new FlightRecorder(config);
-  const onSignal = () => void recorder.dump();
+  const onSignal = () => void recorder.dump().then(sayWritten);
   setUnsampledSink(recorder);
   setDump(() => recorder.dump());
   addTap(recorder);

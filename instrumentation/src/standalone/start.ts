@@ -9,6 +9,7 @@ import { OtlpSender, otlpTargetFromEnv } from '../export/otlp-sender.ts';
 import { noteFastifyRoutes } from '../http/framework-routes.ts';
 import { patchHttpServers } from '../http/server-span.ts';
 import type { WaitfallInstrumentation } from '../instrumentation.ts';
+import { recorderFromEnv } from '../part-settings.ts';
 import { makeClientSpans } from '../parts.ts';
 import { isDisabled } from '../register/disabled.ts';
 import { loadOptional } from '../register/optional-module.ts';
@@ -55,8 +56,6 @@ export function needsSdk(env: NodeJS.ProcessEnv = process.env): string | undefin
  * @returns false where there is nowhere to send spans.
  */
 export function startStandalone(own: WaitfallInstrumentation): boolean {
-  const sampler = samplerFromEnv();
-  if (sampler === undefined) return false;
   const destinations: SpanDestination[] = [];
   const target = otlpTargetFromEnv();
   const otlp = target === undefined ? undefined : new OtlpDestination(new OtlpSender(target));
@@ -64,7 +63,11 @@ export function startStandalone(own: WaitfallInstrumentation): boolean {
   const path = process.env['WAITFALL_TRACE_FILE'];
   const file = path ? new FileSpanProcessor(path) : undefined;
   if (file !== undefined) destinations.push(file as SpanDestination);
-  if (destinations.length === 0) {
+  // With nothing but the flight recorder no request is sampled, so that it keeps all of them.
+  const isRecorderAlone = destinations.length === 0 && recorderFromEnv(process.env) !== undefined;
+  const sampler = samplerFromEnv(isRecorderAlone ? { OTEL_TRACES_SAMPLER: 'always_off' } : process.env);
+  if (sampler === undefined) return false;
+  if (destinations.length === 0 && !isRecorderAlone) {
     warnOnce(
       'no-destination',
       'nowhere to send spans: set OTEL_EXPORTER_OTLP_ENDPOINT, or WAITFALL_TRACE_FILE=traces.jsonl',

@@ -20,7 +20,7 @@ async function run(
   return promisify(execFile)(
     process.execPath,
     ['--conditions=waitfall-source', ...flags, `--input-type=${type}`, '-e', script],
-    { cwd: root, env: { ...process.env, WAITFALL_TRACE_FILE: '/dev/null', ...env }, timeout: 30_000 },
+    { cwd: root, env: { ...process.env, WAITFALL_TRACE_FILE: '/dev/null', ...env }, timeout: 90_000 },
   );
 }
 

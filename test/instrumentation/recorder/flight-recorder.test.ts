@@ -56,9 +56,20 @@ describe('the flight recorder', () => {
     const names = namesIn(file);
     assert.equal(names.filter((name) => name === 'GET').length, 5);
     assert.equal(names.filter((name) => name === 'wait_for printer').length, 5);
+    assert.match(service.stderr(), new RegExp(`the flight recorder wrote ${file}`));
     await ask(service, '/?ms=1', 1);
     assert.equal(await service.stop(), 0);
     assert.throws(() => service.lines(), /ENOENT/, 'nothing was exported');
+  });
+
+  test('alone, without a place to send spans, keeps every request', async () => {
+    const { service, directory } = await start({ WAITFALL_TRACE_FILE: '', OTEL_TRACES_SAMPLER: '' });
+    await ask(service, '/?ms=1', 4);
+    service.process.kill('SIGUSR2');
+    const file = await fileIn(directory);
+    assert.ok(file, service.stderr());
+    assert.equal(namesIn(file).filter((name) => name === 'GET').length, 4);
+    await service.stop();
   });
 
   test('writes when it is called, and then begins anew', async () => {
