@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byId, play, type Scenario, upsert, useLockBench } from './support/lock-bench.ts';
+import { byId, type Observed, play, type Scenario, upsert, useLockBench } from './support/lock-bench.ts';
 
 useLockBench();
 
@@ -22,7 +22,7 @@ const FOUND: Record<string, Scenario> = {
     b: byId(5),
   },
   'upserts of an existing row': { a: upsert('k1'), b: upsert('k1') },
-  'upserts of a new row': { a: upsert('new'), b: upsert('new') },
+  'upserts of a new row': { a: upsert('new'), b: upsert('new'), repeatable: false },
   'key and filter': { a: ['UPDATE t SET n = n + 1 WHERE id = $1 AND grp = $2', [8, 2]], b: byId(8) },
   'lists that overlap': {
     a: ['UPDATE t SET n = n + 1 WHERE id IN ($1, $2)', [9, 10]],
@@ -72,6 +72,7 @@ const FOUND: Record<string, Scenario> = {
   serializable: { a: byId(1), b: byId(1), isolation: 'SERIALIZABLE' },
   'repeatable read': { a: byId(1), b: byId(1), isolation: 'REPEATABLE READ' },
   'the last item was taken while B waited': {
+    repeatable: false,
     a: ['UPDATE t SET n = 5 WHERE id = $1 AND n = 0', [21]],
     b: ['UPDATE t SET n = 5 WHERE id = $1 AND n = 0', [21]],
   },
@@ -93,6 +94,30 @@ const FOUND: Record<string, Scenario> = {
     a: ['SELECT * FROM parent WHERE id = $1 FOR UPDATE', [3]],
     b: ['INSERT INTO child (parent_id) VALUES ($1)', [3]],
   },
+  'the key of a row that is not committed': {
+    a: ['INSERT INTO t (id) VALUES ($1)', [100]],
+    b: ['INSERT INTO t (id) VALUES ($1)', [100]],
+    end: 'ROLLBACK',
+  },
+  'the same key, and the second one too late': {
+    repeatable: false,
+    a: ['INSERT INTO t (id) VALUES ($1)', [101]],
+    b: ['INSERT INTO t (id) VALUES ($1)', [101]],
+  },
+  'the key of a request that is tried twice': {
+    repeatable: false,
+    a: ['INSERT INTO counter (k) VALUES ($1) ON CONFLICT (k) DO NOTHING', ['once']],
+    b: ['INSERT INTO counter (k) VALUES ($1) ON CONFLICT (k) DO NOTHING', ['once']],
+  },
+  'a key that is there, and whose row is being changed': {
+    a: byId(25),
+    b: ['INSERT INTO t (id) VALUES ($1) ON CONFLICT (id) DO NOTHING', [25]],
+  },
+  'an upsert of the key of a new row': {
+    repeatable: false,
+    a: ['INSERT INTO t (id) VALUES ($1)', [103]],
+    b: ['INSERT INTO t (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET n = t.n + 1', [103]],
+  },
   deadlock: {
     a: byId(23),
     b: byId(23),
@@ -104,15 +129,20 @@ const FOUND: Record<string, Scenario> = {
   },
 };
 
+const isShort = ({ wait, blockedMs }: Observed) => wait !== undefined && wait.lengthMs < blockedMs * 0.8 - 2;
+
 for (const [name, scenario] of Object.entries(FOUND)) {
   test(`found: ${name}`, async () => {
-    const { realMs, blockedMs, wait, traceA, errorB } = await play(scenario);
+    let played = await play(scenario);
+    // Between the test's clock and the product's the process may lose its processor: then it is played again.
+    for (let i = 0; i < 2 && scenario.repeatable !== false && isShort(played); i++)
+      played = await play(scenario);
+    const { realMs, blockedMs, wait, traceA, errorB } = played;
     assert.ok(realMs > 10, `B did wait (${realMs} ms)`);
     assert.ok(wait, 'a lock_wait span');
-    // It lasted until A gave the row back at least, and until B had its reply at most. Between a clock of this test
-    // and one of the product the process may lose its processor.
+    // It lasted until A gave the row back at least, and until B had its reply at most.
     assert.ok(wait.lengthMs <= realMs + 0.5, `${wait.lengthMs} ms of ${realMs} ms`);
-    assert.ok(wait.lengthMs > blockedMs * 0.8 - 2, `${wait.lengthMs} ms of ${blockedMs} ms`);
+    assert.ok(!isShort(played), `${wait.lengthMs} ms of ${blockedMs} ms`);
     const min = (wait.attributes['waitfall.estimate.min_ns'] as number) / 1e6;
     const max = (wait.attributes['waitfall.estimate.max_ns'] as number) / 1e6;
     assert.ok(
@@ -144,6 +174,18 @@ const SILENT: Record<string, Scenario> = {
   'a queue with SKIP LOCKED': {
     a: ['SELECT * FROM t WHERE grp = $1 ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED', [2]],
     b: ['SELECT * FROM t WHERE grp = $1 ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED', [2]],
+  },
+  'another key': {
+    a: ['INSERT INTO t (id) VALUES ($1)', [110]],
+    b: ['INSERT INTO t (id) VALUES ($1)', [111]],
+  },
+  'a key that is there, and whose row is only locked': {
+    a: ['SELECT * FROM t WHERE id = $1 FOR UPDATE', [26]],
+    b: ['INSERT INTO t (id) VALUES ($1) ON CONFLICT (id) DO NOTHING', [26]],
+  },
+  'a row that is not there yet': {
+    a: ['INSERT INTO t (id) VALUES ($1)', [112]],
+    b: byId(112),
   },
   'a child of an updated parent': {
     a: ['UPDATE parent SET n = n + 1 WHERE id = $1', [2]],

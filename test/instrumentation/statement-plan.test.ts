@@ -113,13 +113,19 @@ const CASES: [string, string, unknown[]?][] = [
     'no-key-update t: id 1 | id 2',
     [1, 2],
   ],
-  ['insert into t (id) values ($1) on conflict (id) do nothing', '-', [1]],
+  // the keys of new rows
+  ['insert into t (id, n) values ($1, 2) on conflict (id) do nothing', 'insert t: id 1', [1]],
+  ['insert into t (a, b) values ($1, $2) on conflict (b, a) do nothing', 'insert t: a b 1 2', [1, 2]],
+  ['insert into t (id) values (1), (2)', 'insert t: id 1 | id 2'],
+  ['insert into t (n) values (1) on conflict do nothing', '-'],
+  ['insert into t (id) select n from u', '-'],
+  ['insert into t (id) values (nextval($1))', '-', ['s']],
   [
     'insert into t (id) values ($1) on conflict on constraint c do update set n = 2',
     'no-key-update t: no key (set)',
     [1],
   ],
-  ['insert into t (id) values ($1)', '-', [1]],
+  ['insert into t (id) values ($1)', 'insert t: id 1', [1]],
   // spelling
   [
     'UPDATE "public"."Users" SET "n" = 1 WHERE ("public"."Users"."id" = $1 AND 1=1)',

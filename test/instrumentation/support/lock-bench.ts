@@ -76,6 +76,8 @@ export interface Scenario {
   untilAnswered?: boolean;
   /** Which statement frees the row: A's end (default), its first after the hold, or B's own limit ends the wait. */
   freedBy?: 'end' | 'after' | 'limit';
+  /** False where it leaves something that makes the next time another case. */
+  repeatable?: boolean;
   /** With `limit`: B waits this long at least. */
   limitMs?: number;
 }

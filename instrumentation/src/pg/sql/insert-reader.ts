@@ -1,25 +1,33 @@
 import { ClauseReader } from './clause-reader.ts';
-import { chooseKey, type KeyPart, type LockClause, type ValueSource } from './plan.ts';
+import { chooseKey, isIdOf, type KeyPart, type LockClause, type ValueSource } from './plan.ts';
 
 /** More columns than this are no row of one parent each that anybody waits for. */
 const MAX_PARENTS = 8;
 
-/** Reads INSERT: the row an upsert changes, and the parents an inserted row takes a share of. */
+/** Reads INSERT: the row an upsert changes, the key a new row takes, and the parents an inserted row takes a share of. */
 export class InsertReader extends ClauseReader {
-  /** @returns the row that the INSERT at `at` locks where it exists already; null without ON CONFLICT DO UPDATE. */
-  upsertAt(at: number): LockClause | null {
+  /**
+   * @returns what the INSERT at `at` takes: with ON CONFLICT DO UPDATE the row that is there already, else its key,
+   * for which another INSERT of the same one waits; null where none begins there, or its key cannot be told.
+   */
+  lockAt(at: number): LockClause | null {
     if (!this.word(at + 1, 'into')) return null;
     const end = this.statementEnd(at);
     const depth = this.tokens.depth[at];
     const target = this.target(at + 2);
     if (target === null) return null;
-    const on = this.find(target.next, end, depth, 'on');
-    if (on < 0 || !this.word(on + 1, 'conflict')) return null;
-    const action = this.find(on, end, depth, 'do');
-    if (action < 0 || !this.word(action + 1, 'update')) return null;
-    const columns = this.symbol(target.next, '(') ? this.names(target.next) : [];
-    const conflict = this.symbol(on + 2, '(') ? this.names(on + 2) : [];
     const { relation } = target.value;
+    const columns = this.symbol(target.next, '(') ? this.names(target.next) : [];
+    const on = this.find(target.next, end, depth, 'on');
+    if (on < 0 || !this.word(on + 1, 'conflict')) {
+      const ids = columns.filter((column) => isIdOf(relation, column));
+      return ids.length === 1 ? this.#inserted(relation, columns, ids, target.next, end, depth) : null;
+    }
+    const conflict = this.symbol(on + 2, '(') ? this.names(on + 2) : [];
+    const action = this.find(on, end, depth, 'do');
+    if (action < 0) return null;
+    if (!this.word(action + 1, 'update'))
+      return this.#inserted(relation, columns, conflict, target.next, on, depth);
     const equalities =
       conflict.length > 0 ? this.#insertedKey(columns, conflict, target.next, on, depth) : [];
     return {
@@ -29,6 +37,29 @@ export class InsertReader extends ClauseReader {
       summary: `INSERT ON CONFLICT ${relation}`,
       ...chooseKey(relation, equalities),
     };
+  }
+
+  /** @param unique columns of which each value is inserted once. */
+  #inserted(
+    relation: string,
+    columns: string[],
+    unique: string[],
+    start: number,
+    end: number,
+    depth: number,
+  ): LockClause | null {
+    const equalities = unique.length > 0 ? this.#insertedKey(columns, unique, start, end, depth) : [];
+    const { key } = chooseKey(relation, equalities);
+    return key === null
+      ? null
+      : {
+          relation,
+          mode: 'insert',
+          onConflict: 'block',
+          summary: `INSERT ${relation}`,
+          key,
+          identifies: true,
+        };
   }
 
   /** @returns the values that VALUES gives the conflict columns: one row, or several with one column. */

@@ -37,8 +37,8 @@ function planOf(tokens: Tokens): StatementPlan {
     if (tokens.text[at] === ';' && tokens.kind[at] === SYMBOL && at < length - 1) statements++;
     if (tokens.kind[at] !== WORD) continue;
     if (tokens.text[at] === 'insert') {
-      const upsert = inserts.upsertAt(at);
-      if (upsert !== null) locks.push(upsert);
+      const inserted = inserts.lockAt(at);
+      if (inserted !== null) locks.push(inserted);
       guessed.push(...inserts.parentsAt(at));
       continue;
     }

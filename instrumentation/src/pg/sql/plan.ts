@@ -1,19 +1,23 @@
-/** Row lock modes by strength: FOR KEY SHARE, FOR SHARE, FOR NO KEY UPDATE, FOR UPDATE. */
-export type LockMode = 'key-share' | 'share' | 'no-key-update' | 'update';
+/**
+ * Row lock modes by strength: FOR KEY SHARE, FOR SHARE, FOR NO KEY UPDATE, FOR UPDATE. And the key of a new row:
+ * whoever inserts the same one waits for its transaction, and it for those that change or delete a row with it.
+ */
+export type LockMode = 'key-share' | 'share' | 'no-key-update' | 'update' | 'insert';
 
 /** Which modes exclude each other: https://www.postgresql.org/docs/current/explicit-locking.html#LOCKING-ROWS */
 const CONFLICTS: Record<LockMode, readonly LockMode[]> = {
   'key-share': ['update'],
   share: ['no-key-update', 'update'],
-  'no-key-update': ['share', 'no-key-update', 'update'],
+  'no-key-update': ['share', 'no-key-update', 'update', 'insert'],
   update: ['key-share', 'share', 'no-key-update', 'update'],
+  insert: ['no-key-update', 'update', 'insert'],
 };
 
 export function conflicts(a: LockMode, b: LockMode): boolean {
   return CONFLICTS[a].includes(b);
 }
 
-/** Only these exclude their own kind: one server per row. */
+/** Only these exclude their own kind and last as long as they are wanted: one server per row. */
 export function isExclusive(mode: LockMode): boolean {
   return mode === 'update' || mode === 'no-key-update';
 }
@@ -95,7 +99,8 @@ export function chooseKey(
   return { key: several.length > 1 ? null : parts, identifies: false };
 }
 
-function isIdOf(relation: string, column: string): boolean {
+/** @returns whether a column names one row of its relation by itself. */
+export function isIdOf(relation: string, column: string): boolean {
   if (ID_LIKE.has(column.toLowerCase())) return true;
   const names = relation.endsWith('s') ? [relation, relation.slice(0, -1)] : [relation];
   return names.some((name) => column === `${name}_id` || column === `${name}Id`);
