@@ -60,6 +60,12 @@ export function progressLine(progress: Progress): string {
 /** @returns warnings that the generator, not the service, may be what was measured; empty when all is well. */
 export function generatorWarnings(steps: readonly StepResult[]): string[] {
   const warnings: string[] = [];
+  if (
+    steps.every((step) => step.transportFailed === step.started) &&
+    steps.some((step) => step.started > 0)
+  ) {
+    warnings.push('no request reached a service: is it up, and is --url right?');
+  }
   for (const step of steps) {
     const where = `${step.phase} ${round(step.arrivalsPerSecond)}/s`;
     const lag = step.startLagNs.p99;
