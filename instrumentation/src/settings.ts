@@ -1,6 +1,6 @@
 import type { InstrumentationConfig } from '@opentelemetry/instrumentation';
 import { type PartSettings, type PartsConfig, partSettingsOf } from './part-settings.ts';
-import type { SamplerSettings } from './pg/sampler/database-sampler.ts';
+import type { SamplerSettings } from './pg/sampler/poll-schedule.ts';
 
 /** What can be configured, by the constructor or by `WAITFALL_*` variables; the constructor wins. */
 export interface WaitfallConfig extends InstrumentationConfig, PartsConfig {

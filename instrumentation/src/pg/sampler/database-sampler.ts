@@ -1,42 +1,17 @@
 import { now } from '../../core/clock.ts';
 import type { PgClient } from '../types.ts';
-import { Activity, isChanging, isHidden, isWaiting } from './activity.ts';
-import { Connections, MAX_EARLY_MS } from './connections.ts';
+import { Activity, isChanging, isWaiting } from './activity.ts';
+import { BackendCheck } from './backend-check.ts';
+import { Connections } from './connections.ts';
 import { Foreigners } from './foreigners.ts';
-import type { ActivityRow } from './lock-query.ts';
 import type { SentStatement } from './observer.ts';
+import { LEADER_IDLE_MS, PollSchedule, type SamplerSettings } from './poll-schedule.ts';
 import type { OnExplained, SampledStatement } from './sampled-statement.ts';
 import { SamplerConnection } from './sampler-connection.ts';
 import { ServerClock } from './server-clock.ts';
 import { QueuedStatement, Session } from './session.ts';
 
-/** How often, and how long after a statement was sent, the server is asked. */
-export interface SamplerSettings {
-  readonly mode: 'each' | 'leader';
-  /** Statements younger than this are nobody's trouble. */
-  readonly gateMs: number;
-  /** Time between two looks while a statement is older than the gate. */
-  readonly intervalMs: number;
-  /** Another way to the server than the application's. */
-  readonly url: string | undefined;
-}
-
-/** A statement that waits is looked at this much more often. */
-const SEEN_FACTOR = 0.4;
-/** The older a statement, the less does the time between two looks matter: this share of its age is enough. */
-const INTERVAL_PER_AGE = 0.05;
-const MAX_INTERVAL_MS = 1_000;
-/** A look may cost the server a tenth of a core: the pause after it is ten times as long. */
-const PAUSE_PER_COST = 10;
-const MAX_PAUSE_MS = 500;
-/** Without a connection, or behind a leader, there is nothing to ask for a while. */
-const NOT_READY_PAUSE_MS = 250;
-/** The leader looks at others this often while nobody is known to wait. */
-const LEADER_IDLE_MS = 500;
 const MAX_PIDS = 200;
-/** So many statements in a row that the server does not know by their process: something stands between. */
-const MAX_STRANGERS = 5;
-
 export interface SamplerStats {
   readonly polls: number;
   /** Polls that saw a statement of this process waiting for a lock. */
@@ -56,20 +31,18 @@ export class DatabaseSampler {
   /** Sessions with a statement on the server. */
   readonly #running = new Set<Session>();
   readonly #foreigners = new Foreigners();
+  readonly #schedule: PollSchedule;
+  readonly #backends = new BackendCheck(this.#clock, (reason) => this.#connection.turnOff(reason));
   #timer: NodeJS.Timeout | undefined;
   #timerMs = Number.POSITIVE_INFINITY;
-  #notBeforeMs = 0;
   #polling = false;
   #closed = false;
-  #strangers = 0;
-  #matched = false;
-  #pollMs = 0;
-  #polledMs = 0;
   #polls = 0;
   #pollsWithWaits = 0;
 
   constructor(client: PgClient, settings: SamplerSettings, onExplained: OnExplained) {
     this.#settings = settings;
+    this.#schedule = new PollSchedule(settings);
     this.#onExplained = onExplained;
     this.#connection = new SamplerConnection(client, settings.url, settings.mode === 'leader');
     if (settings.mode === 'leader') this.#arm(now() + LEADER_IDLE_MS);
@@ -79,7 +52,7 @@ export class DatabaseSampler {
     return {
       polls: this.#polls,
       pollsWithWaits: this.#pollsWithWaits,
-      pollMs: this.#pollMs,
+      pollMs: this.#schedule.pollMs,
       leads: this.#connection.leads,
     };
   }
@@ -167,22 +140,8 @@ export class DatabaseSampler {
 
   /** @returns when a statement, or the leader, is due next; infinite when nobody is. */
   #nextDueMs(): number {
-    let dueMs = Number.POSITIVE_INFINITY;
-    for (const { queue } of this.#running) dueMs = Math.min(dueMs, this.#dueMs(queue[0]));
-    if (this.#settings.mode === 'leader') dueMs = Math.min(dueMs, this.#leaderDueMs());
-    return Math.max(dueMs, this.#notBeforeMs);
-  }
-
-  #dueMs(statement: QueuedStatement): number {
-    const { gateMs, intervalMs } = this.#settings;
-    const { sentMs = 0, askedMs } = statement;
-    if (askedMs === undefined) return sentMs + gateMs;
-    const wishMs = statement.isWaiting ? intervalMs * SEEN_FACTOR : intervalMs;
-    return askedMs + Math.min(MAX_INTERVAL_MS, Math.max(wishMs, INTERVAL_PER_AGE * (askedMs - sentMs)));
-  }
-
-  #leaderDueMs(): number {
-    return this.#polledMs + (this.#foreigners.isEmpty ? LEADER_IDLE_MS : this.#settings.intervalMs);
+    const first = Array.from(this.#running, ({ queue }) => queue[0]);
+    return this.#schedule.nextMs(first, !this.#foreigners.isEmpty);
   }
 
   #forgetEnded(): void {
@@ -195,19 +154,17 @@ export class DatabaseSampler {
 
   async #poll(): Promise<void> {
     this.#polling = true;
-    let pauseMs = NOT_READY_PAUSE_MS;
+    let asked = false;
     try {
       if (await this.#connection.ready()) {
         await this.#ask();
-        pauseMs = Math.min(MAX_PAUSE_MS, this.#pollMs * PAUSE_PER_COST);
+        asked = true;
       }
     } catch {
       // The connection tells about itself; a later look opens another one.
     } finally {
       this.#polling = false;
-      const atMs = now();
-      this.#polledMs = atMs;
-      this.#notBeforeMs = atMs + pauseMs;
+      this.#schedule.looked(asked);
       if (!this.#closed && !this.#connection.isOff) {
         const dueMs = this.#nextDueMs();
         if (dueMs < Number.POSITIVE_INFINITY) this.#arm(dueMs);
@@ -221,7 +178,7 @@ export class DatabaseSampler {
     const rows = await this.#connection.poll([...asked.keys()], this.#settings.mode === 'leader');
     const repliedMs = now();
     this.#polls++;
-    this.#pollMs += 0.2 * (repliedMs - sentMs - this.#pollMs);
+    this.#schedule.answered(repliedMs - sentMs);
     if (rows.length > 0) this.#clock.observe(sentMs, repliedMs, rows[0].clock_ms);
     this.#apply(new Activity(rows), asked, (sentMs + repliedMs) / 2);
   }
@@ -231,7 +188,7 @@ export class DatabaseSampler {
     const asked = new Map<number, QueuedStatement>();
     for (const { queue, pid } of this.#running) {
       const [statement] = queue;
-      if (pid === undefined || this.#dueMs(statement) > atMs + this.#settings.gateMs / 2) continue;
+      if (pid === undefined || this.#schedule.dueMs(statement) > atMs + this.#settings.gateMs / 2) continue;
       statement.askedMs = atMs;
       asked.set(pid, statement);
       if (asked.size === MAX_PIDS) break;
@@ -243,7 +200,7 @@ export class DatabaseSampler {
     let sawWait = false;
     for (const [pid, statement] of asked) {
       const row = activity.of(pid);
-      if (!this.#isOurs(row, statement)) continue;
+      if (!this.#backends.isOurs(row, statement)) continue;
       if (!isWaiting(row)) {
         if (isChanging(row)) statement.seenChanging(row, atMs);
         else statement.seenBusy(row, atMs);
@@ -258,32 +215,6 @@ export class DatabaseSampler {
     }
     if (sawWait) this.#pollsWithWaits++;
     if (this.#settings.mode === 'leader') this.#lookAtOthers(activity, asked, atMs);
-  }
-
-  /** A process that has begun its statement, and is still at it. */
-  #isOurs(row: ActivityRow | undefined, statement: QueuedStatement): row is ActivityRow {
-    if (statement.isAnswered) return false;
-    if (row?.state === 'disabled') {
-      this.#connection.turnOff(
-        'the server has track_activities off: the lock sampler sees nothing and is off',
-      );
-      return false;
-    }
-    if (row !== undefined && (row.state === 'active' || isHidden(row))) {
-      this.#matched = true;
-      this.#strangers = 0;
-      // Still the statement before: one of a request that is not sampled, in the same client's queue.
-      const startMs = row.query_start_ms === null ? undefined : this.#clock.toMonotonicMs(row.query_start_ms);
-      return startMs === undefined || startMs >= (statement.sentMs ?? 0) - MAX_EARLY_MS;
-    }
-    // A reply on its way looks the same for a moment; a stranger does so always.
-    if (!this.#matched && ++this.#strangers >= MAX_STRANGERS) {
-      this.#connection.turnOff(
-        'statements of this process are not found on the server under their process ids: a pooler like pgbouncer ' +
-          'stands between, and the lock sampler is off',
-      );
-    }
-    return false;
   }
 
   #lookAtOthers(activity: Activity, asked: ReadonlyMap<number, unknown>, atMs: number): void {

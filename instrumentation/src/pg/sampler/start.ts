@@ -4,9 +4,10 @@ import { warnOnce } from '../../core/warn.ts';
 import type { InferredWait } from '../locks/infer-wait.ts';
 import type { PgClient } from '../types.ts';
 import { Comparison } from './comparison.ts';
-import { DatabaseSampler, type SamplerSettings, type SamplerStats } from './database-sampler.ts';
+import { DatabaseSampler, type SamplerStats } from './database-sampler.ts';
 import type { ObservedStatement, SentStatement, StatementObserver } from './observer.ts';
 import { setStatementObserver } from './observer.ts';
+import type { SamplerSettings } from './poll-schedule.ts';
 
 /** A service talks to few databases; more are most likely one per tenant. */
 const MAX_DATABASES = 4;

@@ -1,5 +1,5 @@
 import { warnOnce } from '../../core/warn.ts';
-import type { SamplerSettings } from './database-sampler.ts';
+import type { SamplerSettings } from './poll-schedule.ts';
 
 let wanted: SamplerSettings | undefined;
 let loaded: typeof import('./start.ts') | undefined;
