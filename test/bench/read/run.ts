@@ -61,6 +61,12 @@ function report(path: string, threads: number): Contender {
   return { name: `waitfall report, ${threads} ${threads === 1 ? 'thread' : 'threads'}`, args };
 }
 
+/** The same with less memory than all spans take: they go to a file, and are analysed in parts. */
+function limited(path: string, memory: string): Contender {
+  const { args } = report(path, 1);
+  return { name: `waitfall report, --memory ${memory}`, args: [...args, '--memory', memory] };
+}
+
 const json = join(values.dir, `spans-${megabytes}.jsonl`);
 const proto = join(values.dir, `spans-${megabytes}.pb`);
 await generate(json, proto, megabytes);
@@ -94,6 +100,7 @@ printTable(
       subject('read, everything', json),
       report(json, 1),
       report(json, 2),
+      limited(json, '256M'),
       ...duck('count', 2),
       ...duck('self time', 2),
       ...duck('self time', 1),
