@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ReadingLine, readingText } from '../../../analyzer/src/cli/read-progress.ts';
+import { passText, ReadingLine, readingText } from '../../../analyzer/src/cli/read-progress.ts';
 
 test('progress says share, spans and time left', () => {
   const read = { bytes: 500_000_000, totalBytes: 1_000_000_000, spans: 456_789 };
@@ -27,4 +27,15 @@ test('a quick read is silent to its end', () => {
   line.update({ bytes: 1, totalBytes: 1, spans: 1 }, 500);
   line.analysing(1, 600);
   assert.deepEqual(said, []);
+});
+
+test('an analysis in parts says which pass it is in, and how far', () => {
+  const progress = { spans: 9_570_000, pass: 2, passes: 2, part: 38, parts: 90 };
+  assert.equal(passText(progress), 'analysing 9,570,000 spans: pass 2 of 2, 42 %');
+  const said: string[] = [];
+  const line = new ReadingLine((text) => said.push(text), 0);
+  line.passing(progress, 500);
+  line.passing(progress, 1500);
+  line.passing(progress, 1550);
+  assert.equal(said.length, 1);
 });
