@@ -6,7 +6,8 @@ import { loopClock } from '../core/loop-clock.ts';
 import { emitLoopTail, hasLoopTail } from '../core/loop-wait.ts';
 import { type RootRecord, rootOf } from '../core/root.ts';
 import { enterWork, leaveWork } from '../core/work.ts';
-import type { ConnectionLocks, Running } from './locks/connection-locks.ts';
+import type { ConnectionLocks } from './locks/connection-locks.ts';
+import type { Running } from './locks/running.ts';
 import { type ObservedStatement, observer, type StatementObserver } from './sampler/observer.ts';
 import type { CachedPlan } from './sql/plan-cache.ts';
 import { StatementSpan } from './statement-span.ts';
@@ -105,7 +106,7 @@ export class WatchedStatement {
           client,
           error,
           result?.rowCount,
-          loopWait.maxMs,
+          loopWait,
           status ?? client.getTransactionStatus?.(),
         );
       // Before it was handed on, the reply is an error of the call itself.

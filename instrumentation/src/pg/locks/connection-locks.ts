@@ -2,8 +2,8 @@ import type { Context } from '@opentelemetry/api';
 import type { Outcome } from '../../conventions.ts';
 import { now } from '../../core/clock.ts';
 import { type Linked, LinkedList } from '../../core/linked-list.ts';
+import type { LoopWait } from '../../core/loop-clock.ts';
 import { onShutdown } from '../../core/shutdown.ts';
-import type { ObservedStatement } from '../sampler/observer.ts';
 import { type CachedPlan, learnUncontended } from '../sql/plan-cache.ts';
 import type { PgClient, TransactionStatus } from '../types.ts';
 import { type Claim, claimOf } from './claim.ts';
@@ -12,26 +12,11 @@ import { HeldLocks } from './held-locks.ts';
 import { type Attempt, holdsInTheWay } from './infer-wait.ts';
 import { recordHold, recordRefusal, recordWait } from './record-locks.ts';
 import { isFatal, isServers, REFUSALS } from './refusals.ts';
-import type { Reply } from './reply.ts';
+import { type Reply, replyAt } from './reply.ts';
 import type { LockHold, LockOwner, Row } from './row.ts';
 import type { DatabaseRows } from './rows.ts';
+import type { Running } from './running.ts';
 import { Transaction } from './transaction.ts';
-
-/** A statement between its call and its reply. */
-export interface Running {
-  readonly plan: CachedPlan;
-  readonly callMs: number;
-  /** Set once the statement's own span is known. */
-  parent: Context;
-  hasStatementSpan: boolean;
-  readonly claims: readonly Claim[];
-  /** Others were on their way with it: grants and ends are no replies to one another then. */
-  isAhead: boolean;
-  /** Rows of locks beyond transactions that it gives back. */
-  readonly unlocks: readonly Row[] | 'all';
-  /** What the sampler sees of it, where one runs. */
-  seen?: ObservedStatement;
-}
 
 /** How a statement ended for one of the rows it wanted. */
 interface Ending {
@@ -44,6 +29,7 @@ interface Ending {
 
 const open = new LinkedList<ConnectionLocks>();
 const NO_ROWS: readonly Row[] = [];
+const NO_WAIT = { minMs: 0, maxMs: 0 };
 
 onShutdown(() => {
   for (const connection of open.items()) connection.disconnected();
@@ -101,7 +87,7 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
     const callMs = now();
     // Something that did not pass here has ended the transaction.
     if (status === 'I' && this.#running.length === 0 && this.#held.inTransaction > 0)
-      this.#endTransaction({ sentMs: callMs, answeredMs: callMs, repliedMs: callMs });
+      this.#endTransaction(replyAt(callMs));
     const claims: Claim[] = [];
     for (const lock of plan.locks) {
       for (const row of this.#rows.find(lock, values)) claims.push(claimOf(row, lock, this, callMs));
@@ -125,7 +111,7 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
   /**
    * Called with the reply of a statement, before the service sees it.
    *
-   * @param loopWaitMs the longest time the reply may have lain in the event loop.
+   * @param loopWait bounds of the time the reply has lain in the event loop.
    * @param status where the transaction stands now, where that is known.
    */
   replied(
@@ -133,11 +119,11 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
     client: PgClient,
     error: unknown,
     rowCount: number | null | undefined,
-    loopWaitMs: number,
+    loopWait: Pick<LoopWait, 'minMs' | 'maxMs'>,
     status: TransactionStatus | undefined,
   ): void {
     const repliedMs = now();
-    const reply = this.#replyOf(running, repliedMs, loopWaitMs);
+    const reply = this.#replyOf(running, repliedMs, loopWait);
     const position = this.#running.indexOf(running);
     if (position < 0) return;
     // The server answers in order: those before it that had no answer never reached it.
@@ -161,19 +147,25 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
   disconnected(): void {
     const atMs = now();
     const [active] = this.#running;
-    const reply: Reply = { sentMs: atMs, answeredMs: atMs, repliedMs: atMs };
+    const reply = replyAt(atMs);
     for (const running of this.#running.splice(0)) {
       for (const claim of running.claims) claim.row.inFlight--;
     }
-    if (active !== undefined) this.#refused(active, 'aborted', undefined, this.#replyOf(active, atMs, 0));
+    if (active !== undefined)
+      this.#refused(active, 'aborted', undefined, this.#replyOf(active, atMs, NO_WAIT));
     this.#endTransaction(reply);
     this.#held.unlock('all', reply);
     open.delete(this);
   }
 
-  #replyOf(running: Running, repliedMs: number, loopWaitMs: number): Reply {
+  #replyOf(running: Running, repliedMs: number, loopWait: Pick<LoopWait, 'minMs' | 'maxMs'>): Reply {
     const sentMs = Math.max(running.callMs, this.#lastReplyMs);
-    return { sentMs, answeredMs: Math.max(sentMs, repliedMs - loopWaitMs), repliedMs };
+    return {
+      sentMs,
+      answeredMs: Math.max(sentMs, repliedMs - loopWait.maxMs),
+      repliedMs,
+      readyMs: Math.max(sentMs, repliedMs - loopWait.minMs),
+    };
   }
 
   #succeeded(
@@ -245,7 +237,7 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
     const inTheWay = lock.onConflict === 'block' ? holdsInTheWay(row, lock.mode, this, reply.sentMs) : [];
     if (inTheWay.length > 0) seen?.explain(lock.relation);
     if (inTheWay.length === 0 && lock.onConflict === 'block' && seen?.sawWait !== true)
-      learnUncontended(plan.timing, reply.answeredMs - reply.sentMs);
+      learnUncontended(plan.timing, reply.readyMs - reply.sentMs);
     const attempt: Attempt = {
       ...reply,
       uncontendedMs: plan.timing.uncontendedMs,
