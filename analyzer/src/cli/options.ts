@@ -92,8 +92,16 @@ export function buildOptions({ route, by }: CommonFlags): BuildOptions {
 export function textStyle(flags: CommonFlags): TextStyle {
   const tty = flags.output === undefined && process.stdout.isTTY === true;
   const quiet = process.env['NO_COLOR'] !== undefined && process.env['NO_COLOR'] !== '';
-  return { columns: 80, ascii: flags.ascii ?? false, color: tty && flags.color && !quiet };
+  // Files and pipes are the same whatever the terminal they were made in; a narrow terminal gets what fits.
+  const columns = tty
+    ? Math.max(LEAST_COLUMNS, Math.min(MOST_COLUMNS, process.stdout.columns || MOST_COLUMNS))
+    : MOST_COLUMNS;
+  return { columns, ascii: flags.ascii ?? false, color: tty && flags.color && !quiet };
 }
+
+/** Wider text is hard to read, narrower tables say nothing. */
+const MOST_COLUMNS = 80;
+const LEAST_COLUMNS = 40;
 
 function duration(option: string, text: string): number {
   const ns = parseDuration(text);
