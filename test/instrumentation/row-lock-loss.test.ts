@@ -81,7 +81,7 @@ for (const [how, die] of Object.entries(DEATHS)) {
       ]);
       await waiter.end();
       await holder.end().catch(() => {});
-      assert.equal(openLocks(), 0);
+      assert.equal(openLocks(), 0, 'locks that are still open');
       const of = (traceId: string) =>
         bench.recording.segment('lock_wait').filter((span) => span.traceId === traceId);
       const [hold] = of(lost.traceId);
@@ -92,7 +92,7 @@ for (const [how, die] of Object.entries(DEATHS)) {
         wait.lengthMs >= (dyingMs - sentMs) * 0.8 - 2 && wait.lengthMs <= waitedMs + 1,
         `${wait.lengthMs} ms of ${waitedMs} ms`,
       );
-      assert.equal(wait.links[0]?.traceId, lost.traceId);
+      assert.equal(wait.links[0]?.traceId, lost.traceId, 'the trace of the holder');
     }
   });
 }
