@@ -17,6 +17,8 @@ export interface Configuration {
   readonly name: string;
   /** What was made narrow, and how much it can do where nothing else is in its way. */
   readonly forced: string;
+  /** That number, where the machine does not matter to it: a service that does far less is limited by the machine. */
+  readonly limitPerSecond?: number;
   /** Arrivals of the steps, as shares of what the service was measured to do at most; default {@link TO_THE_LIMIT}. */
   readonly shares?: readonly number[];
   /** All sign-ups for one campaign, or spread over fifty. */
@@ -64,6 +66,7 @@ export const CONFIGURATIONS: readonly Configuration[] = [
   {
     name: 'pool 2',
     forced: '2 connections, held 30 ms: 60/s',
+    limitPerSecond: 60,
     campaign: 'any',
     expected: pg,
     surround: async () => forcing({ statementMs: 25 }, { poolMax: 2 }),
@@ -71,6 +74,7 @@ export const CONFIGURATIONS: readonly Configuration[] = [
   {
     name: 'slots 4, queue',
     forced: '4 slots, held 60 ms: 65/s',
+    limitPerSecond: 65,
     campaign: 'any',
     expected: admission,
     surround: async () => forcing({ statementMs: 55 }, { slots: 4, queue: 200 }),
@@ -78,6 +82,7 @@ export const CONFIGURATIONS: readonly Configuration[] = [
   {
     name: 'slots 4, no queue',
     forced: '4 slots, held 60 ms, nobody may wait: 65/s',
+    limitPerSecond: 65,
     campaign: 'any',
     expected: admission,
     surround: async () => forcing({ statementMs: 55 }, { slots: 4, queue: 0 }),
@@ -92,6 +97,7 @@ export const CONFIGURATIONS: readonly Configuration[] = [
   {
     name: 'hot row',
     forced: 'one row, locked 20 ms: 45/s',
+    limitPerSecond: 45,
     campaign: 'one',
     expected: { kind: 'lock', resource: /^lock:campaign$/ },
     surround: async () => forcing({ lockedMs: 18 }, { poolMax: 40 }),
@@ -107,6 +113,7 @@ export const CONFIGURATIONS: readonly Configuration[] = [
   {
     name: 'slow downstream',
     forced: 'a service with one worker of 18 ms: 55/s',
+    limitPerSecond: 55,
     campaign: 'any',
     expected: { kind: 'downstream', resource: /^127\.0\.0\.1:\d+$/ },
     async surround() {
@@ -120,6 +127,7 @@ export const CONFIGURATIONS: readonly Configuration[] = [
   {
     name: 'small agent',
     forced: '2 sockets of http.Agent, held 30 ms: 65/s',
+    limitPerSecond: 65,
     campaign: 'any',
     expected: { kind: 'pool', resource: /^http-agent:127\.0\.0\.1:\d+$/ },
     async surround() {
@@ -131,6 +139,7 @@ export const CONFIGURATIONS: readonly Configuration[] = [
   {
     name: 'small undici pool',
     forced: '2 connections of undici, held 30 ms: 65/s',
+    limitPerSecond: 65,
     campaign: 'any',
     expected: { kind: 'pool', resource: /^undici-pool:127\.0\.0\.1:\d+$/ },
     async surround() {
@@ -142,6 +151,7 @@ export const CONFIGURATIONS: readonly Configuration[] = [
   {
     name: 'connection churn',
     forced: 'a connection a request, one at a time let in every 50 ms: 20/s',
+    limitPerSecond: 20,
     campaign: 'any',
     expected: { kind: 'connection', resource: /^connect:pg-pool:signup$/ },
     async surround({ host, port }) {
@@ -174,6 +184,7 @@ export const CONFIGURATIONS: readonly Configuration[] = [
   {
     name: 'DNS',
     forced: 'a name server that takes 20 ms a question: 45/s',
+    limitPerSecond: 45,
     campaign: 'any',
     expected: { kind: 'connection', resource: /^connect:http-agent:price\.test:\d+$/ },
     async surround() {

@@ -13,7 +13,8 @@ export interface Judged {
   readonly forced: string;
   /** The verdict: queue and rate, or its status. */
   readonly named: string;
-  readonly right: boolean;
+  /** null: the machine did not let it be judged. */
+  readonly right: boolean | null;
   readonly chain: string;
   /** Arrivals a second, by step. */
   readonly offered: string;
@@ -51,6 +52,8 @@ export function judge(
 
 /** Half of the requests of the last step take this many times what they took in the first: it is overloaded. */
 const OVERLOADED = 3;
+/** Of the limit that is forced a service reaches this share, where the machine does not stop it earlier. */
+const REACHED = 0.6;
 /** At the lowest rate half of the requests wait for little. */
 const DISTURBED = 5;
 /** Where requests are turned away instead. */
@@ -63,10 +66,13 @@ const LOST = 0.05;
  * @returns why not; null where it did.
  */
 export function didNotApply(
-  { expected }: Configuration,
+  { expected, limitPerSecond }: Configuration,
   { steps }: LoadFile,
-  { aloneMs }: Measured,
+  { aloneMs, perSecond }: Measured,
 ): string | null {
+  if (limitPerSecond !== undefined && perSecond < REACHED * limitPerSecond) {
+    return `the service did ${perSecond.toFixed(0)}/s at most where ${limitPerSecond}/s were to be the limit: the machine is narrower`;
+  }
   const [first] = steps;
   const last = steps[steps.length - 1];
   const slower =
@@ -80,6 +86,21 @@ export function didNotApply(
   if (overloaded === (expected !== null)) return null;
   const what = `the median of the last step is ${slower.toFixed(1)} times that of the first`;
   return expected === null ? `${what} although nothing is narrow` : `${what}, so nothing was overloaded`;
+}
+
+/** A run that says nothing: the machine did not let the load do what it was to. */
+export function notApplied({ name, forced }: Configuration, reason: string, directory: string): Judged {
+  const named = `not judged: ${reason}`;
+  return {
+    name,
+    forced,
+    named,
+    right: null,
+    chain: '',
+    offered: '',
+    confidence: '',
+    directory: shown(directory),
+  };
 }
 
 /** A run that could not be made. */
@@ -97,6 +118,11 @@ function shareOf({ requests }: Report, segment: string): number {
   return sum([segment]) / sum(['work', 'runtime_pause']);
 }
 
+/** @returns right, WRONG, or that neither can be said. */
+export function wordFor({ right }: Judged): string {
+  return right === null ? '-' : right ? 'right' : 'WRONG';
+}
+
 /** @returns the table of all runs, as Markdown. */
 export function tableOf(judged: readonly Judged[]): string[] {
   const header = ['configuration', 'forced', 'verdict', '', 'chain', 'offered/s, by step', 'confidence'];
@@ -104,7 +130,7 @@ export function tableOf(judged: readonly Judged[]): string[] {
     one.name,
     one.forced,
     one.named,
-    one.right ? 'right' : 'WRONG',
+    wordFor(one),
     one.chain,
     one.offered,
     one.confidence,
