@@ -43,19 +43,22 @@ export class Spill {
    */
   between(bytesRead: number): void {
     const { length } = this.#builder;
-    const most = this.#rows === null ? this.#mostInMemory : this.#mostWaiting;
-    if (length <= most) return;
-    this.#rows ??= new SpilledRows(this.#partsOf(bytesRead), (trace) => this.#builder.traceHash(trace));
-    this.#write(this.#rows);
+    if (length <= (this.#rows === null ? this.#mostInMemory : this.#mostWaiting)) return;
+    const expected =
+      this.#totalBytes === null
+        ? null
+        : (length * Math.max(this.#totalBytes, bytesRead)) / Math.max(1, bytesRead);
+    this.#write(expected);
   }
 
   /** @returns the parts of the input; null where all of it is in the builder. */
   finish(): TableParts | null {
-    if (this.#rows === null) return null;
-    this.#write(this.#rows);
+    const { length } = this.#builder;
+    if (this.#rows === null && length <= this.#mostInMemory) return null;
+    const rows = this.#write(length);
     this.#builder.keepNoRoom();
     const empty = this.#builder.build([]);
-    return this.#rows.parts({ empty, traceId: (trace) => this.#builder.traceId(trace) });
+    return rows.parts({ empty, traceId: (trace) => this.#builder.traceId(trace) });
   }
 
   /** Lets go of the file: nothing will come of it. */
@@ -72,16 +75,21 @@ export class Spill {
     return Math.min(MOST_WAITING, (this.#memoryBytes * WAITING_SHARE) / PART_BYTES);
   }
 
-  /** Enough parts for all that will come, if it goes on as it began. */
-  #partsOf(bytesRead: number): number {
-    if (this.#totalBytes === null) return PARTS_OF_UNKNOWN;
-    const rows = (this.#builder.length * Math.max(this.#totalBytes, bytesRead)) / Math.max(1, bytesRead);
-    const rowsOfPart = Math.max(1, (this.#memoryBytes * PART_SHARE) / PART_BYTES);
-    return Math.min(MOST_PARTS, Math.max(2, Math.ceil(rows / rowsOfPart)));
+  /**
+   * Takes all rows out of the builder.
+   *
+   * @param expected rows of the whole input, if it goes on as it began; null where nobody knows
+   */
+  #write(expected: number | null): SpilledRows {
+    this.#rows ??= new SpilledRows(this.#partsOf(expected), (trace) => this.#builder.traceHash(trace));
+    this.#rows.write(this.#builder.rows());
+    this.#builder.takeOut();
+    return this.#rows;
   }
 
-  #write(rows: SpilledRows): void {
-    rows.write(this.#builder.rows());
-    this.#builder.takeOut();
+  #partsOf(expected: number | null): number {
+    if (expected === null) return PARTS_OF_UNKNOWN;
+    const rowsOfPart = Math.max(1, (this.#memoryBytes * PART_SHARE) / PART_BYTES);
+    return Math.min(MOST_PARTS, Math.max(2, Math.ceil(expected / rowsOfPart)));
   }
 }
