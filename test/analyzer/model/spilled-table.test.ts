@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -13,6 +13,7 @@ import {
   startUnixNano,
 } from '../../../analyzer/src/model/span-table.ts';
 import { SpilledRows } from '../../../analyzer/src/model/spilled-table.ts';
+import { readInputs } from '../../../analyzer/src/read/index.ts';
 import { spilled } from '../parts.ts';
 import { type TestSpan, tableOf } from '../tree/spans.ts';
 
@@ -103,6 +104,33 @@ test('rows of a part stand in the order in which they came', () => {
   assert.ok(kept);
   assert.deepEqual(everyRow(kept.load(0)).map(text), everyRow(table).map(text));
   kept.close();
+});
+
+test('an input that does not fit into the memory given is spilled, one that fits is not', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'waitfall-test-'));
+  try {
+    const path = join(directory, 'traces.jsonl');
+    const spans = Array.from({ length: 20 }, (_, i) => ({
+      traceId: `${10 + i}`.padStart(32, 'a'),
+      spanId: `${10 + i}`.padStart(16, 'b'),
+      name: 'GET',
+      startTimeUnixNano: '1750000000000000001',
+      endTimeUnixNano: '1750000000000000101',
+    }));
+    writeFileSync(path, `${JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] })}\n`);
+    const fits = await readInputs([path], { memoryBytes: 2 ** 30 });
+    assert.equal(fits.spilled, null);
+    const { spilled: kept, table, files } = await readInputs([path], { memoryBytes: 1 });
+    assert.ok(kept);
+    assert.equal(table.length, 0);
+    assert.equal(files[0].spans, 20);
+    assert.equal(kept.rows, 20);
+    assert.ok(kept.count > 1);
+    assert.deepEqual(everyRow(kept.whole()).map(text).sort(), everyRow(fits.table).map(text).sort());
+    kept.close();
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
 });
 
 test('the file has no name while it is used, and nothing is left of it', () => {
