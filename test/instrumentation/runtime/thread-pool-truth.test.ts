@@ -151,14 +151,22 @@ test('work that begins late is measured from when it began', async () => {
 
 test('a name that is looked up for nothing but itself is the time of name servers', async () => {
   const dns: typeof import('node:dns') = require('node:dns');
-  const { value: tookMs } = await request(async () => {
-    const startMs = performance.now();
-    await new Promise<void>((resolve) => dns.lookup('localhost', () => resolve()));
-    return performance.now() - startMs;
-  });
-  await sleep(20);
-  const spans = recording.segment('downstream').filter(of('resource', 'dns'));
-  // Too short for a span where the name is answered at once.
-  assert.ok(spans.length <= 1);
-  for (const span of spans) near(span.lengthMs, tookMs, 'the lookup');
+  let leastMissedMs = Number.POSITIVE_INFINITY;
+  // A process that gets no core between two readings of the clock is off once, not five times.
+  for (let attempt = 0; attempt < 5; attempt++) {
+    recording.clear();
+    const { value: tookMs } = await request(async () => {
+      const startMs = performance.now();
+      await new Promise<void>((resolve) => dns.lookup('localhost', () => resolve()));
+      return performance.now() - startMs;
+    });
+    await sleep(20);
+    const spans = recording.segment('downstream').filter(of('resource', 'dns'));
+    // Too short for a span where the name is answered at once.
+    assert.ok(spans.length <= 1);
+    const recordedMs = spans[0]?.lengthMs ?? 0;
+    assert.ok(recordedMs <= tookMs + 1, `${recordedMs} of ${tookMs} ms`);
+    leastMissedMs = Math.min(leastMissedMs, tookMs - recordedMs);
+  }
+  assert.ok(leastMissedMs <= BOUND_MS, `${leastMissedMs} ms are missed`);
 });
