@@ -3,7 +3,7 @@ import { ONCE } from '../model/attribute-columns.ts';
 const NODES = 4096;
 const MASK = NODES - 1;
 /** Longer beginnings are not guessed, and no longer attributes remembered whole. */
-const MOST_BYTES = 256;
+const MOST_BYTES = 128;
 const STRIDE = 8;
 /** A value that was another one so many times in a row is not remembered any more. */
 const GIVE_UP = 16;
@@ -91,7 +91,7 @@ export class AttributeGuesses {
     this.#next[node] = next;
     if (this.key[next] === key && this.kind[next] === kind && this.#length[next] > 0) return next;
     const length = value - from;
-    this.#length[next] = length <= MOST_BYTES / 2 ? length : 0;
+    this.#length[next] = length <= MOST_BYTES ? length : 0;
     if (this.#length[next] > 0) this.#bytes.set(bytes.subarray(from, value), next * MOST_BYTES);
     this.key[next] = key;
     this.kind[next] = kind;

@@ -46,7 +46,7 @@ function idFault(value: unknown): string {
 export class Collector {
   readonly builder: SpanTableBuilder;
   readonly protoAttributes: ProtoAttributes;
-  readonly protoSpans: ProtoSpanScanner;
+  #protoSpans: ProtoSpanScanner | null = null;
   /** False: OTLP lines are read by JSON.parse, spans of protobuf field by field: the oracles of the scanners. */
   readonly fast: boolean;
   readonly metrics: Metric[] = [];
@@ -72,7 +72,12 @@ export class Collector {
     this.builder = new SpanTableBuilder(keep);
     this.#taken = this.builder.counts;
     this.protoAttributes = new ProtoAttributes(this.builder);
-    this.protoSpans = new ProtoSpanScanner(this.builder);
+  }
+
+  /** Made when the first is asked for: what it remembers takes half a megabyte. */
+  get protoSpans(): ProtoSpanScanner {
+    this.#protoSpans ??= new ProtoSpanScanner(this.builder);
+    return this.#protoSpans;
   }
 
   /** Rejections and load plans from here on belong to this file. */
