@@ -22,13 +22,15 @@ const LEAST_DISPERSION = 0.2;
  * more regular than Poisson's (paced by a generator) show smaller changes (quasi-likelihood).
  *
  * @param startNs sorted
+ * @param lastEndNs when the last of them was over, which belongs to the window: arrivals at one instant have no gap that a rate could be taken from
  */
-export function rateSegments(startNs: Float64Array, weight: Float64Array): RateSegment[] {
+export function rateSegments(startNs: Float64Array, weight: Float64Array, lastEndNs: number): RateSegment[] {
   const n = startNs.length;
   if (n === 0) return [];
   const from = startNs[0];
   // One mean gap after the last arrival, so that n arrivals in n gaps give the rate; never an empty window.
-  const to = startNs[n - 1] + Math.max(1, (startNs[n - 1] - from) / Math.max(1, n - 1));
+  const gap = n > 1 ? (startNs[n - 1] - from) / (n - 1) : 0;
+  const to = startNs[n - 1] + Math.max(1, gap > 0 ? gap : lastEndNs - from + 1);
   let total = 0;
   for (const w of weight) total += w;
   const bins = Math.min(MAX_BINS, Math.max(FEWEST_BINS, Math.floor(Math.min(total, n) / REQUESTS_PER_BIN)));

@@ -124,7 +124,10 @@ function planSpans(requests: Requests, plan: LoadPlan): Span[] {
 }
 
 function detectedSpans(requests: Requests): Span[] {
-  return rateSegments(requests.startNs, requests.weight);
+  let lastEndNs = 0;
+  for (let i = 0; i < requests.count; i++)
+    lastEndNs = Math.max(lastEndNs, requests.startNs[i] + requests.durationNs[i]);
+  return rateSegments(requests.startNs, requests.weight, lastEndNs);
 }
 
 function assign(requests: Requests, spans: readonly Span[]): void {

@@ -14,12 +14,12 @@ const ones = (n: number) => new Float64Array(n).fill(1);
 
 test('rule 1: an even rate is one window', () => {
   const starts = arrivals([50, 20]);
-  assert.equal(rateSegments(starts, ones(starts.length)).length, 1);
+  assert.equal(rateSegments(starts, ones(starts.length), 0).length, 1);
 });
 
 test('rule 1: a step of the rate is found where it is', () => {
   const starts = arrivals([20, 10], [60, 10]);
-  const segments = rateSegments(starts, ones(starts.length));
+  const segments = rateSegments(starts, ones(starts.length), 0);
   assert.equal(segments.length, 2);
   assert.ok(Math.abs(segments[0].endNs / 1e9 - 10) < 0.5, `${segments[0].endNs}`);
 });
@@ -35,10 +35,10 @@ test('rule 1: paced arrivals show a smaller step than random ones would', () => 
     return Float64Array.from(starts);
   };
   const starts = paced([60, 4], [85, 4]);
-  const segments = rateSegments(starts, ones(starts.length));
+  const segments = rateSegments(starts, ones(starts.length), 0);
   assert.equal(segments.length, 2);
   assert.ok(Math.abs(segments[0].endNs / 1e9 - 4) < 0.3, `${segments[0].endNs}`);
-  assert.equal(rateSegments(paced([60, 20]), ones(1200)).length, 1);
+  assert.equal(rateSegments(paced([60, 20]), ones(1200), 0).length, 1);
 });
 
 test('rule 1: random arrivals of one rate are one window', () => {
@@ -53,14 +53,18 @@ test('rule 1: random arrivals of one rate are one window', () => {
       atNs -= Math.log(1 - random()) * 1e7;
       return atNs;
     });
-    assert.equal(rateSegments(starts, ones(starts.length)).length, 1, `round ${round}`);
+    assert.equal(rateSegments(starts, ones(starts.length), 0).length, 1, `round ${round}`);
   }
 });
 
 test('rule 1: nothing and one request', () => {
-  assert.deepEqual(rateSegments(new Float64Array(0), ones(0)), []);
-  const [one] = rateSegments(Float64Array.of(5), ones(1));
+  assert.deepEqual(rateSegments(new Float64Array(0), ones(0), 0), []);
+  const [one] = rateSegments(Float64Array.of(5), ones(1), 5);
   assert.ok(one.endNs > one.startNs);
+});
+
+test('rule 1: arrivals at one instant last until the last of them is over', () => {
+  assert.deepEqual(rateSegments(Float64Array.of(0, 0, 0), ones(3), 2e9), [{ startNs: 0, endNs: 2e9 + 1 }]);
 });
 
 test('a time integral is clipped to the windows', () => {
