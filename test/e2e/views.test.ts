@@ -77,7 +77,7 @@ for (const [columns, rows] of SIZES) {
       await show(/Confidence: /, 'c');
       await show(/What if[\s\S]*knee at about/, 'G');
       await show(/fills first, /, 'Escape');
-      await show(/what if \(/, 'w');
+      await show(/what if lock:campaign/, 'w');
       await show(/fills first, /, 'Escape');
       await show(/arrived +completed/, '2');
       await show(/slowest 1 %/, 'j');
