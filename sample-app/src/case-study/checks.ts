@@ -263,7 +263,9 @@ export function disturbances({ load: { steps }, speed }: VariantRun): string[] {
   const most = Math.max(0, ...steps.map((step) => step.cpu['others'] ?? 0));
   const count = steps.filter((step) => step.disturbed && !step.repeated).length;
   if (count > 0)
-    found.push(`other programs used up to ${percent(most)} of a core in ${count} of ${steps.length} steps`);
+    found.push(
+      `other programs used up to ${percent(most)} of a core in ${count} of ${steps.length} steps: end them`,
+    );
   if (slowed(speed)) {
     const [sized, before, after] = [speed.sized, speed.before, speed.after].map((x) => (x / 1e6).toFixed(0));
     found.push(

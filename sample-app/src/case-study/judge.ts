@@ -33,7 +33,7 @@ export function printChecks(judged: readonly JudgedRun[], checks: readonly Check
   }
   for (const { run } of judged) {
     for (const text of disturbances(run))
-      say(`  ${run.variant}: ${text}; what does not hold there proves nothing: end them and run it again`);
+      say(`  ${run.variant}: ${text}; what does not hold there proves nothing`);
   }
   return !failed;
 }
