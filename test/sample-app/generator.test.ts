@@ -74,6 +74,27 @@ test('connections that the manifest asks for are open before the first request, 
   assert.ok(seen.filter(({ path }) => path === '/').every((request) => request.sockets === 12));
 });
 
+test('a service that never answers while connections are opened holds nothing up, nor does an end meanwhile', async () => {
+  const target = await serve((request, response) => {
+    if (request.url === '/') response.end('ok');
+  });
+  const connect = { count: 3, path: '/health' };
+  const load = await offer(target, { timeoutMs: 60, connect, steps: [step(20, 0.25)] });
+  assert.equal(load.steps[0]!.succeeded, 5);
+  const manifest = checkManifest(
+    {
+      connect,
+      steps: [step(20, 0.25)],
+      requests: [{ name: 'get', share: 1, method: 'GET', path: '/' }],
+    },
+    'test',
+  );
+  const generator = new Generator(manifest, { target });
+  const ended = generator.run();
+  setTimeout(() => generator.interrupt(), 100);
+  assert.deepEqual(await ended, []);
+});
+
 test('a service that refuses to be connected to is measured as such', async () => {
   const load = await offer(new URL('http://127.0.0.1:1'), {
     connect: { count: 3, path: '/health' },

@@ -68,17 +68,23 @@ export class HttpClient {
     }
   }
 
-  /** Opens `count` connections by as many requests for `path` at once; one that cannot be opened is left out. */
+  /** Opens `count` connections by as many requests for `path` at once; one that is not answered in time is left out. */
   async connect({ count, path }: Connect): Promise<void> {
+    const abort = new AbortController();
+    this.#open.add(abort);
+    const timer = setTimeout(() => abort.abort(), this.#timeoutMs);
     const ask = async () => {
       const response = await this.#pool.request({
         method: 'GET',
         path,
         headers: { traceparent: UNRECORDED },
+        signal: abort.signal,
       });
       await response.body.dump();
     };
     await Promise.allSettled(Array.from({ length: count }, ask));
+    clearTimeout(timer);
+    this.#open.delete(abort);
   }
 
   /** Gives up all open requests. */

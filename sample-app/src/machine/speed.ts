@@ -3,7 +3,8 @@ const PARSES = 41;
 
 /**
  * @returns how fast this machine parses such JSON at the moment, bytes per second of CPU time: the median of 41
- * parses. Takes as long as they do. Programs that share the cores do not slow it down, a throttled core does.
+ * parses. Takes as long as they do. A program that takes turns on the core does not slow it down; one on the other
+ * thread of the core does, as does a throttled core.
  */
 export function parseBytesPerSecond(text: string): number {
   const cpuUs: number[] = [];
