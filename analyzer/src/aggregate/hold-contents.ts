@@ -4,16 +4,17 @@ import type { Classes, SegmentName } from '../classify/types.ts';
 import { RowIndex } from '../model/row-index.ts';
 import type { Forest } from '../tree/types.ts';
 import type { Activity, Hold } from './activity.ts';
-import { type Content, ContentNames, type NamedSums } from './content-names.ts';
+import { ContentNames } from './content-names.ts';
+import { ContentSums } from './content-sums.ts';
 import { stretchesOf } from './hold-stretches.ts';
 import type { Baselines } from './opaque.ts';
 import { Children } from './pieces.ts';
 import type { QueueIndex } from './queue-index.ts';
 import type { Requests } from './requests-types.ts';
-import { type Lane, lanesOf, type Series } from './series.ts';
+import { lanesOf, type Series } from './series.ts';
+import { ServedInside } from './served-inside.ts';
 import { SpanQueues } from './span-queues.ts';
 import { StatementReader } from './statement.ts';
-import { SteadySums } from './steady-sums.ts';
 import { type EachPart, holdsRow, type TreePart } from './tree-parts.ts';
 
 /** A stretch of a span that is really something else: how rebuilt waits get into the pieces (official spans only). */
@@ -29,8 +30,6 @@ export interface Overlay {
 const CONNECTION_WAIT = SEGMENTS.indexOf('connection_wait');
 const WORK = SEGMENTS.indexOf('work');
 const DOWNSTREAM = SEGMENTS.indexOf('downstream');
-/** A call of which less lies inside the hold than this share of it began or ended outside. */
-const MOSTLY_INSIDE = 0.5;
 
 /**
  * Rule 4: what every hold consists of. The partition of the hold's host, cut to the hold: waiting pieces count as
@@ -157,111 +156,6 @@ class LabelledPieces {
 
 const NONE: readonly Overlay[] = [];
 
-/** Of one lane, by queue: see {@link Lane}. */
-interface LaneSums {
-  readonly nested: SteadySums<number>;
-  readonly service: SteadySums<number>;
-  readonly together: SteadySums<number>;
-}
-
-/** What all holds consist of, as far as they were looked at; the same in whatever order the requests come. */
-class ContentSums implements NamedSums {
-  readonly #series: readonly Series[];
-  readonly #windows: number;
-  readonly #lanes = new Map<Lane, LaneSums>();
-  /** By queue: ns by name, and what the first request says of it. */
-  readonly #named: {
-    readonly sums: SteadySums<string>;
-    readonly first: Map<string, { readonly request: number; readonly movable: boolean }>;
-  }[];
-
-  constructor(series: readonly Series[]) {
-    this.#series = series;
-    this.#windows = series[0]?.holds.length ?? 0;
-    this.#named = series.map(() => ({ sums: new SteadySums(1), first: new Map() }));
-  }
-
-  of(lane: Lane): LaneSums {
-    let sums = this.#lanes.get(lane);
-    if (sums === undefined) {
-      const none = () => new SteadySums<number>(this.#windows);
-      sums = { nested: none(), service: none(), together: none() };
-      this.#lanes.set(lane, sums);
-    }
-    return sums;
-  }
-
-  addNamed(queue: number, { what, movable }: Content, request: number, ns: number): void {
-    const { sums, first } = this.#named[queue];
-    sums.add(what, request, 0, ns);
-    const known = first.get(what);
-    if (known === undefined || request < known.request) first.set(what, { request, movable });
-  }
-
-  /** Writes the sums to the series. */
-  settle(): void {
-    for (const [lane, { nested, service, together }] of this.#lanes) {
-      for (const [queue, sums] of nested.sums()) lane.nestedNs.set(queue, sums);
-      for (const [queue, sums] of service.sums()) lane.serviceNs.set(queue, sums);
-      for (const [queue, sums] of together.sums()) lane.togetherNs.set(queue, sums);
-    }
-    for (const [queue, { contents }] of this.#series.entries()) {
-      const { sums, first } = this.#named[queue];
-      for (const [what, [ns]] of sums.sums()) contents.set(what, { ns, movable: first.get(what)!.movable });
-    }
-  }
-}
-
-/** How much of each call and connection lies inside the hold looked at. */
-class ServedInside {
-  readonly #activity: Activity;
-  readonly #baselines: Baselines;
-  /** By call (wait): ns of it inside the hold; 0 but for those in the list beside it. */
-  readonly #callNs: Float64Array;
-  readonly #connectNs: Float64Array;
-  readonly #calls: number[] = [];
-  readonly #connections: number[] = [];
-
-  constructor(activity: Activity, baselines: Baselines) {
-    this.#activity = activity;
-    this.#baselines = baselines;
-    this.#callNs = new Float64Array(activity.calls.length);
-    this.#connectNs = new Float64Array(activity.waits.length);
-  }
-
-  call(i: number, ns: number): void {
-    note(this.#callNs, this.#calls, i, ns);
-  }
-
-  connection(i: number, ns: number): void {
-    note(this.#connectNs, this.#connections, i, ns);
-  }
-
-  /** Adds the calls and connections noted, and forgets them. */
-  addTo(lanes: readonly LaneSums[], request: number, w: number, weight: number): void {
-    const { calls, waits } = this.#activity;
-    for (const i of this.#calls) {
-      const insideNs = this.#callNs[i];
-      this.#callNs[i] = 0;
-      const served = {
-        queue: calls.queue[i],
-        durationNs: calls.durationNs[i],
-        baseNs: this.#baselines.callNs[i],
-      };
-      addServed(lanes, served, insideNs, request, w, weight);
-    }
-    for (const i of this.#connections) {
-      const insideNs = this.#connectNs[i];
-      this.#connectNs[i] = 0;
-      const durationNs = waits.endNs[i] - waits.startNs[i];
-      const served = { queue: waits.queue[i], durationNs, baseNs: this.#baselines.connectionNs[i] };
-      addServed(lanes, served, insideNs, request, w, weight);
-    }
-    this.#calls.length = 0;
-    this.#connections.length = 0;
-  }
-}
-
 /** Sums the contents of holds into the series of their queues. */
 class Contents {
   readonly #forest: Forest;
@@ -364,11 +258,6 @@ class Contents {
   }
 }
 
-function note(sums: Float64Array, noted: number[], i: number, ns: number): void {
-  if (sums[i] === 0) noted.push(i);
-  sums[i] += ns;
-}
-
 /** @returns the index of the first of ordered, disjoint pieces that ends after a time. */
 function firstEndingAfter(pieces: readonly Labelled[], time: number): number {
   let low = 0;
@@ -379,23 +268,4 @@ function firstEndingAfter(pieces: readonly Labelled[], time: number): number {
     else low = middle + 1;
   }
   return low;
-}
-
-/** Splits the time of one call inside a hold into its cost at low load and the (signed) excess. */
-function addServed(
-  lanes: readonly LaneSums[],
-  { queue, durationNs, baseNs }: { queue: number; durationNs: number; baseNs: number },
-  insideNs: number,
-  request: number,
-  w: number,
-  weight: number,
-): void {
-  if (insideNs <= MOSTLY_INSIDE * durationNs && durationNs <= baseNs) return;
-  const serviceNs = Math.min(insideNs, baseNs);
-  // A call faster than its mean at low load: negative excess, so that the mean excess there is 0.
-  const faster = insideNs < baseNs && insideNs > 0.9 * durationNs ? baseNs - insideNs : 0;
-  for (const lane of lanes) {
-    lane.service.add(queue, request, w, serviceNs * weight);
-    lane.nested.add(queue, request, w, (insideNs - serviceNs - faster) * weight);
-  }
 }

@@ -1,0 +1,58 @@
+import type { Content, NamedSums } from './content-names.ts';
+import type { Lane, Series } from './series.ts';
+import { SteadySums } from './steady-sums.ts';
+
+/** Of one lane, by queue: see {@link Lane}. */
+export interface LaneSums {
+  readonly nested: SteadySums<number>;
+  readonly service: SteadySums<number>;
+  readonly together: SteadySums<number>;
+}
+
+/** What all holds consist of, as far as they were looked at; the same in whatever order the requests come. */
+export class ContentSums implements NamedSums {
+  readonly #series: readonly Series[];
+  readonly #windows: number;
+  readonly #lanes = new Map<Lane, LaneSums>();
+  /** By queue: ns by name, and what the first request says of it. */
+  readonly #named: {
+    readonly sums: SteadySums<string>;
+    readonly first: Map<string, { readonly request: number; readonly movable: boolean }>;
+  }[];
+
+  constructor(series: readonly Series[]) {
+    this.#series = series;
+    this.#windows = series[0]?.holds.length ?? 0;
+    this.#named = series.map(() => ({ sums: new SteadySums(1), first: new Map() }));
+  }
+
+  of(lane: Lane): LaneSums {
+    let sums = this.#lanes.get(lane);
+    if (sums === undefined) {
+      const none = () => new SteadySums<number>(this.#windows);
+      sums = { nested: none(), service: none(), together: none() };
+      this.#lanes.set(lane, sums);
+    }
+    return sums;
+  }
+
+  addNamed(queue: number, { what, movable }: Content, request: number, ns: number): void {
+    const { sums, first } = this.#named[queue];
+    sums.add(what, request, 0, ns);
+    const known = first.get(what);
+    if (known === undefined || request < known.request) first.set(what, { request, movable });
+  }
+
+  /** Writes the sums to the series. */
+  settle(): void {
+    for (const [lane, { nested, service, together }] of this.#lanes) {
+      for (const [queue, sums] of nested.sums()) lane.nestedNs.set(queue, sums);
+      for (const [queue, sums] of service.sums()) lane.serviceNs.set(queue, sums);
+      for (const [queue, sums] of together.sums()) lane.togetherNs.set(queue, sums);
+    }
+    for (const [queue, { contents }] of this.#series.entries()) {
+      const { sums, first } = this.#named[queue];
+      for (const [what, [ns]] of sums.sums()) contents.set(what, { ns, movable: first.get(what)!.movable });
+    }
+  }
+}
