@@ -39,6 +39,14 @@ test('a budget is judged by the value the report shows, and exits with 3 where i
   assert.equal((await judged('errors<50%')).value, 0);
 });
 
+test('a limit that may be reached is kept where it is', async () => {
+  assert.equal((await judged('p50<=70ms')).kept, true);
+  assert.equal((await judged('p50<=69.999ms')).kept, false);
+  assert.equal((await judged('errors<=0')).kept, true);
+  assert.equal((await judged('errors<0.1%')).kept, true);
+  assert.equal((await judged('coverage>=100%')).kept, (await judged('coverage>99.999%')).value === 1);
+});
+
 test('segments and queues are limited by their own time in each request', async () => {
   const report = JSON.parse((await waitfall(['report', file, '--format', 'json'])).stdout);
   const lock = report.requests.segments.find((row: { segment: string }) => row.segment === 'lock_wait');

@@ -28,11 +28,11 @@ export interface Budget {
   readonly text: string;
   readonly subject: Subject;
   readonly measure: Measure;
-  readonly sign: '<' | '>';
+  readonly sign: '<' | '<=' | '>' | '>=';
   readonly limit: number;
 }
 
-const PART = /^(?:(\S+)\s+)?([a-z0-9.]+)\s*([<>])=?\s*(\S+)$/;
+const PART = /^(?:(\S+)\s+)?([a-z0-9.]+)\s*([<>]=?)\s*(\S+)$/;
 
 export const BUDGET_HELP =
   'write limits such as p99<200ms, errors<0.1%, coverage>80%, knee>100/s, lock_wait p99<20ms or pg-pool:signup share<5%';
@@ -66,10 +66,10 @@ function parseBudget(text: string): Budget {
     throw bad('share needs a segment or a queue before it: lock_wait share<5%');
   }
   const wanted = kind === 'coverage' || kind === 'knee' ? '>' : '<';
-  if (sign !== wanted) throw bad(`${name} is limited with ${wanted}`);
+  if (!sign.startsWith(wanted)) throw bad(`${name} is limited with ${wanted}`);
   const limit = limitOf(kind, value);
   if (limit === null) throw bad(`'${value}' is no ${UNITS[kind]}`);
-  return { text, subject, measure, sign, limit };
+  return { text, subject, measure, sign: sign as Budget['sign'], limit };
 }
 
 function subjectOf(about: string | undefined): Subject {

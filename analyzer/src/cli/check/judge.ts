@@ -20,12 +20,19 @@ export interface Judged {
   readonly note: string;
 }
 
+const HOLDS: Readonly<Record<Budget['sign'], (value: number, limit: number) => boolean>> = {
+  '<': (value, limit) => value < limit,
+  '<=': (value, limit) => value <= limit,
+  '>': (value, limit) => value > limit,
+  '>=': (value, limit) => value >= limit,
+};
+
 /** Judges every budget over some requests (indices into `analysis.requests`); `knee` is always one of all of them. */
 export function judge(analysis: Analysis, members: Int32Array, budgets: readonly Budget[]): Judged[] {
   const group = requestGroup(analysis.requests, analysis.parts, members);
   return budgets.map((budget) => {
     const { value, note } = measured(budget);
-    const kept = value !== null && (budget.sign === '<' ? value < budget.limit : value > budget.limit);
+    const kept = value !== null && HOLDS[budget.sign](value, budget.limit);
     return { budget, value, kept, note };
   });
 
