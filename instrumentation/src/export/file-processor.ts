@@ -8,7 +8,8 @@ import { LineFile } from './line-file.ts';
 import { JsonEncoder } from './otlp-json.ts';
 import { resourcesReady } from './resource-ready.ts';
 
-const FLUSH_EVERY_MS = 200;
+/** What a process that is killed can lose: the spans that ended within this time, and within the turn of the event loop after it. */
+const WRITE_EVERY_MS = 200;
 const MAX_BATCH = 512;
 
 /**
@@ -75,14 +76,17 @@ export class FileSpanProcessor implements FinishedSpanProcessor {
   }
 
   #schedule(): void {
-    if (this.#encoder.spans >= MAX_BATCH && this.#resourceReady) {
-      this.#append();
-      void this.#file.flush();
-    }
+    if (this.#encoder.spans >= MAX_BATCH && this.#resourceReady) this.#write();
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      void this.forceFlush();
-    }, FLUSH_EVERY_MS).unref();
+      if (this.#resourceReady) this.#write();
+      else void this.#awaitResource().then(() => this.#write());
+    }, WRITE_EVERY_MS).unref();
+  }
+
+  #write(): void {
+    this.#append();
+    this.#file.write();
   }
 
   #append(): void {

@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { now } from '../core/clock.ts';
 import type { FinishedSpan } from '../core/finished-span.ts';
@@ -6,8 +5,9 @@ import type { SpanOrigin } from '../core/lazy-span.ts';
 import type { RootRecord } from '../core/root.ts';
 import { addTap, removeTap, type Tap } from '../core/taps.ts';
 import { setUnsampledSink, type UnsampledSink } from '../core/unsampled.ts';
-import { say, warnOnce } from '../core/warn.ts';
+import { say } from '../core/warn.ts';
 import type { ExportableSpan } from '../export/exportable-span.ts';
+import { LineFile } from '../export/line-file.ts';
 import type { RecorderConfig } from '../part-settings.ts';
 import type { RecordedSpan } from '../standalone/recorded-span.ts';
 import { setDump } from './dump.ts';
@@ -16,6 +16,8 @@ import { SpanRing } from './span-ring.ts';
 
 const DEFAULT_BYTES = 64_000_000;
 const SIGNAL = 'SIGUSR2';
+/** Nobody else writes this file, so a write need not end with a line. */
+const PIECE_BYTES = 256 * 1024;
 
 /**
  * Keeps the requests that were not sampled for some seconds, and writes them as a trace export when somebody
@@ -61,13 +63,15 @@ class FlightRecorder implements UnsampledSink, Tap {
     if (lines.length === 0) return undefined;
     const name = `waitfall-recorder-${process.pid}-${Date.now()}-${++this.#files}.jsonl`;
     const path = join(this.#config.directory ?? process.cwd(), name);
-    try {
-      await writeFile(path, lines);
-      return path;
-    } catch (error) {
-      warnOnce('recorder-file', `the flight recorder cannot write ${path}: ${String(error)}`);
-      return undefined;
+    const file = new LineFile(path, 'WAITFALL_RECORDER');
+    for (const chunk of lines) {
+      for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
+        file.append(chunk.subarray(at, at + PIECE_BYTES));
+        await file.flush();
+      }
     }
+    await file.close();
+    return file.failed ? undefined : path;
   }
 }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -80,6 +81,29 @@ describe('the flight recorder', () => {
     const second = (await fetch(`${service.url}/dump`)).headers.get('x-file') ?? '';
     assert.equal(namesIn(second).filter((name) => name === 'GET').length, 1, 'the call before');
     await service.stop();
+  });
+
+  test('writes while every thread of the service is taken', async () => {
+    const { service, directory } = await start({ UV_THREADPOOL_SIZE: '1' });
+    const path = join(directory, '..', `waitfall-pipe-${process.pid}`);
+    execFileSync('mkfifo', [path]);
+    try {
+      await ask(service, `/occupy?path=${path}`, 1);
+      await ask(service, '/?ms=1', 3);
+      const file = (await fetch(`${service.url}/dump`)).headers.get('x-file') ?? '';
+      assert.equal(namesIn(file).filter((name) => name === 'GET').length, 4);
+    } finally {
+      service.process.kill('SIGKILL');
+      rmSync(path);
+    }
+  });
+
+  test('says where it cannot write, and the service goes on', async () => {
+    const { service } = await start({ WAITFALL_RECORDER_DIR: '/nonexistent' });
+    await ask(service, '/?ms=1', 2);
+    assert.equal((await fetch(`${service.url}/dump`)).headers.get('x-file'), 'none');
+    assert.match(service.stderr(), /WAITFALL_RECORDER: cannot write \/nonexistent\//);
+    assert.equal(await service.stop(), 0);
   });
 
   test('writes by itself when the latency breaks its bound', async () => {

@@ -1,4 +1,5 @@
 // Answers after the time that is asked for, which is a wait for a resource of its own.
+import { open } from 'node:fs';
 import { createServer } from 'node:http';
 import { dumpRecorder, withWait } from '@waitfall/instrumentation';
 
@@ -16,6 +17,9 @@ const server = createServer(async (request, response) => {
   const url = new URL(request.url, 'http://service');
   const ms = Number(url.searchParams.get('ms') ?? 5);
   if (url.pathname === '/burn') burnHere(ms);
+  // Opening a named pipe keeps a thread until somebody opens its other end.
+  else if (url.pathname === '/occupy') open(url.searchParams.get('path'), 'r', () => {});
+  else if (url.pathname === '/kill') return setTimeout(() => process.kill(process.pid, 'SIGKILL'), ms);
   else if (url.pathname === '/dump') response.setHeader('x-file', (await dumpRecorder()) ?? 'none');
   else await withWait('printer', () => sleep(ms), { capacity: 1 });
   response.end('done');
