@@ -1,7 +1,9 @@
-import { context } from '@opentelemetry/api';
-import type { Outcome, WaitSegment } from './conventions.ts';
+import { type Context, context } from '@opentelemetry/api';
+import { type Outcome, RESOURCE_EVENT_LOOP, type WaitSegment } from './conventions.ts';
 import { now } from './core/clock.ts';
 import { countTime, emitSegment } from './core/emit.ts';
+import { rootOf } from './core/root.ts';
+import { interruptWork, resumeWork } from './core/work.ts';
 
 /** What is known about a queue of one's own. */
 export interface QueueOptions {
@@ -92,18 +94,42 @@ export async function withHold<T>(
   }
 }
 
+/** The segment that runs now: one inside it interrupts it. */
+let running: Running | undefined;
+
+interface Running {
+  readonly name: string;
+  readonly parent: Context;
+  /** Where what is not recorded of it yet begins. */
+  startMs: number;
+}
+
 /**
  * Runs a synchronous function and records it as CPU work of the active request (`work`). An asynchronous
- * one is not work: between its awaits others use the CPU.
+ * one is not work: between its awaits others use the CPU. What runs around it is recorded as before and after it: no
+ * time is work twice.
  */
 export function segment<T>(kind: 'work', run: () => T, name = 'work'): T {
   const parent = context.active();
+  const root = rootOf(parent);
+  const outer = running;
   const startMs = now();
+  if (outer !== undefined) emitPiece(kind, outer, startMs);
+  const wasWorking = interruptWork(root, parent, startMs);
+  const own: Running = { name, parent, startMs };
+  running = own;
   try {
     return run();
   } finally {
+    running = outer;
     const endMs = now();
-    countTime(parent, kind, startMs, endMs);
-    emitSegment({ segment: kind, resource: 'eventloop', name, parent, startMs, endMs });
+    emitPiece(kind, own, endMs);
+    if (outer !== undefined) outer.startMs = endMs;
+    if (wasWorking) resumeWork(root, endMs);
   }
+}
+
+function emitPiece(kind: 'work', { name, parent, startMs }: Running, endMs: number): void {
+  countTime(parent, kind, startMs, endMs);
+  emitSegment({ segment: kind, resource: RESOURCE_EVENT_LOOP, name, parent, startMs, endMs });
 }

@@ -4,6 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { context, SpanKind, trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { segment, WaitfallSpanProcessor, withHold, withWait } from '@waitfall/instrumentation';
+import { now } from '../../instrumentation/src/core/clock.ts';
+import { rootOf } from '../../instrumentation/src/core/root.ts';
+import { enterWork } from '../../instrumentation/src/core/work.ts';
 import { type Recording, request, startRecording } from './support/recording.ts';
 
 let recording: Recording;
@@ -13,6 +16,11 @@ before(() => {
 });
 after(() => recording.stop());
 beforeEach(() => recording.clear());
+
+function spin(ms: number): void {
+  const untilMs = now() + ms;
+  while (now() < untilMs);
+}
 
 test('withWait records what it waited for and passes results and errors through', async () => {
   const { traceId, value } = await request(() =>
@@ -64,6 +72,40 @@ test('segment records synchronous work', async () => {
   });
   const [work] = recording.segment('work').filter((span) => span.lengthMs >= 4.9);
   assert.ok(work);
+});
+
+test('work inside work is counted once, and each piece stands under the innermost name', async () => {
+  let tookMs = 0;
+  await request(async (active) => {
+    await sleep(1);
+    const startMs = now();
+    // As the callback of a wait does: what runs from here on is a slice by itself.
+    enterWork(rootOf(active), startMs);
+    spin(4);
+    segment(
+      'work',
+      () => {
+        spin(4);
+        segment('work', () => spin(4), 'inner');
+        spin(4);
+      },
+      'outer',
+    );
+    spin(4);
+    tookMs = now() - startMs;
+  });
+  const work = recording.segment('work');
+  assert.deepEqual(
+    work.map(({ name }) => name),
+    ['work', 'outer', 'inner', 'outer', 'work'],
+  );
+  for (const [index, piece] of work.entries()) {
+    assert.ok(piece.lengthMs >= 3.9, `${piece.name}: ${piece.lengthMs} ms`);
+    if (index > 0) assert.ok(piece.startMs >= work[index - 1].endMs - 1e-3, 'pieces do not overlap');
+  }
+  const root = recording.spans().find((span) => span.name === 'request');
+  const sumMs = (root?.attributes['waitfall.time.work_ns'] as number) / 1e6;
+  assert.ok(sumMs >= 19.5 && sumMs <= tookMs + 2, `${sumMs} ms of work in ${tookMs} ms`);
 });
 
 test('outside a request nothing is recorded, and everything runs', async () => {

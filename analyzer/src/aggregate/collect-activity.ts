@@ -12,7 +12,9 @@ import { KIND } from '../model/span.ts';
 import { compareSpanIds } from '../model/span-table.ts';
 import type { Partition } from '../partition/types.ts';
 import { type Forest, STATE } from '../tree/types.ts';
+import type { Slice } from './activity.ts';
 import { addCall, addCallWait, type CallWaits, entryOf, insideSameCall } from './calls.ts';
+import { disjointSlices } from './disjoint-slices.ts';
 import { AFTER_HOLDS, Gathering } from './gathering.ts';
 import type { ProcessRecords } from './process-records.ts';
 import { noteCapacity, STEP } from './queue-index.ts';
@@ -68,6 +70,7 @@ export function collectActivity(
   const queues = new SpanQueues(index, table, classes);
   const aboutProcess = processReader(forest, classes, processes, firstRequest);
   const calls: number[] = [];
+  const work: Slice[] = [];
   const served = new Map<number, number>();
   for (let i = 0; i < requests.count; i++) {
     const originNs = requests.startNs[i];
@@ -75,6 +78,7 @@ export function collectActivity(
     waitTime.clear();
     served.clear();
     calls.length = 0;
+    work.length = 0;
     const { first, count } = forest.trees[requests.tree[i]];
     const beside = detached.get(requests.tree[i]) ?? [];
     for (let at = 0; at < count + beside.length; at++) {
@@ -89,9 +93,12 @@ export function collectActivity(
         const { kind, queue, instance } = queues.of(row);
         // What a thread of the pool works is the hold of its wait.
         if (kind !== 'eventloop') continue;
-        const slices = segment === WORK ? activity.work : activity.pauses;
-        slices.push({ queue: queue.index, instance, request: firstRequest + i, startNs, endNs });
-        if (segment === PAUSE) addCallWait(waitTime, forest, row);
+        const slice = { queue: queue.index, instance, request: firstRequest + i, startNs, endNs };
+        if (segment === WORK) work.push(slice);
+        else {
+          activity.pauses.push(slice);
+          addCallWait(waitTime, forest, row);
+        }
       } else if (isWait(segment)) {
         const inner = classes.inferred[row] === 1 ? below.get(row) : undefined;
         if (inner?.stated) continue;
@@ -123,6 +130,7 @@ export function collectActivity(
         }
       }
     }
+    for (const slice of disjointSlices(work)) activity.work.push(slice);
     for (const row of calls) {
       const inner = waitTime.get(row);
       addCall(gathering, queues.of(row).queue, forest, requests, i, row, statements, {

@@ -43,6 +43,25 @@ export function leaveWork(root: RootRecord | undefined, parent: Context, atMs: n
   emitSlice(parent, beginsMs, atMs);
 }
 
+/**
+ * Part of what a request runs now is recorded under a name of its own: the slice before it ends here, so that no time
+ * is counted twice.
+ *
+ * @returns whether there was a slice, which {@link resumeWork} goes on with.
+ */
+export function interruptWork(root: RootRecord | undefined, parent: Context, atMs: number): boolean {
+  const isRunning = root !== undefined && root === sliceRoot && sliceIteration === loopClock.iteration;
+  if (isRunning) leaveWork(root, parent, atMs);
+  return isRunning;
+}
+
+/** What was recorded under a name of its own has ended; the same stretch of code goes on. */
+export function resumeWork(root: RootRecord | undefined, atMs: number): void {
+  sliceRoot = root;
+  sliceStartMs = atMs;
+  sliceIteration = loopClock.iteration;
+}
+
 /** The request ends: as {@link leaveWork}, below its root span. */
 export function endWork(root: RootRecord, atMs: number): void {
   if (root === sliceRoot) leaveWork(root, root.context, atMs);
