@@ -14,6 +14,9 @@ const sql = (text: string): [string, string][] => [...DB, ['db.query.text', text
 
 interface Shape {
   readonly poolSize: number;
+  readonly load?: Step[];
+  /** So many come at a time. */
+  readonly batch?: number;
   /** Statement times, ms: UPDATE takes the row lock where `locked`. */
   readonly updateMs: number;
   readonly insertMs: number;
@@ -22,9 +25,10 @@ interface Shape {
 }
 
 /** A transaction as the official packages show it: no wait, no hold and no lock is stated. */
-function official({ poolSize, updateMs, insertMs, locked, cpuMs }: Shape): Input {
+function official({ poolSize, load = RISING, batch = 1, updateMs, insertMs, locked, cpuMs }: Shape): Input {
   const out = new Export();
-  const { arrivalsMs, plan } = steps(RISING);
+  const { arrivalsMs, plan } = steps(load);
+  for (const i of arrivalsMs.keys()) arrivalsMs[i] = arrivalsMs[i - (i % batch)];
   const free: number[] = Array(poolSize).fill(0);
   let lockFree = 0;
   for (const [i, at] of arrivalsMs.entries()) {
@@ -85,6 +89,24 @@ test('a row lock nobody states: the UPDATE that slows down far more than other s
   // Granted to COMMIT: 2 + 10 + 0.5 ms.
   assert.ok(Math.abs(lock!.ownDemandNs! / 12.5e6 - 1) < 0.1, `${lock?.ownDemandNs}`);
   assert.equal(lock?.holdComposition.find((part) => part.what === 'INSERT audit_log')?.movable, true);
+});
+
+test('a row lock that most wait for at the lowest rate already: what a statement costs is seen where nobody held the row', () => {
+  const { verdict, resources } = analyze(
+    official({
+      poolSize: 8,
+      load: [40, 60, 75, 90, 110].map((perSecond) => ({ perSecond, seconds: 4 })),
+      batch: 3,
+      updateMs: 2,
+      insertMs: 10,
+      locked: true,
+      cpuMs: 0.2,
+    }),
+  );
+  const lock = resources.find((row) => row.resource === 'lock:campaign');
+  assert.equal(verdict.first?.resource, 'lock:campaign');
+  assert.ok(Math.abs(lock!.ownDemandNs! / 12.5e6 - 1) < 0.1, `${lock?.ownDemandNs}`);
+  assert.equal(lock?.capacity, 1);
 });
 
 test('one rate: nothing that only growth could show is rebuilt', () => {

@@ -11,6 +11,8 @@ const OF_COST = 0.6;
 /** … and this multiple of the excess of the other statements on that server, plus 0.3 ms. */
 const OF_OTHERS = 3;
 const LEAST_NS = 3e5;
+/** A cost of fewer statements than this is chance. */
+const LEAST_STATEMENTS = 5;
 /** Shorter waits of single statements are their own scatter. */
 const WAITED_NS = 2e5;
 
@@ -28,8 +30,8 @@ interface Locking {
 
 /**
  * Row locks from official spans: an UPDATE, DELETE or SELECT … FOR UPDATE in a transaction, whose time grows with load
- * much more than that of other statements on the same server, waited for its rows. Wait = time − median at low load,
- * hold = from then to COMMIT. Keys are unknown.
+ * much more than that of other statements on the same server, waited for its rows. Wait = time − median at low load of
+ * those that came while nobody else held the relation, hold = from then to COMMIT. Keys are unknown.
  */
 export function rebuildRowLocks(
   forest: Forest,
@@ -50,7 +52,8 @@ export function rebuildRowLocks(
   );
   for (const members of byKey.values()) {
     const { relation, server } = members[0];
-    const costNs = medianOf(members, low, requests);
+    const costNs =
+      medianOf(uncontended(members, forest, requests), low, requests) ?? medianOf(members, low, requests);
     if (costNs === null) continue;
     const excess = meanExcess(members, top, requests, () => costNs);
     const others = statements.filter((s) => s.server === server && !s.locks);
@@ -137,13 +140,34 @@ function lockingStatements(forest: Forest, activity: Activity, holds: readonly R
   );
 }
 
+/** @returns those that began while no other transaction was between a locking statement and its end. */
+function uncontended(members: readonly Locking[], forest: Forest, requests: Requests): Locking[] {
+  const begun = ({ row, request }: Locking) => requests.startNs[request] + forest.start[row];
+  const free: Locking[] = [];
+  let heldUntilNs = Number.NEGATIVE_INFINITY;
+  let holder = -1;
+  let othersUntilNs = Number.NEGATIVE_INFINITY;
+  for (const one of [...members].sort((a, b) => begun(a) - begun(b))) {
+    const until = one.request === holder ? othersUntilNs : heldUntilNs;
+    if (begun(one) >= until) free.push(one);
+    const releaseNs = requests.startNs[one.request] + one.releaseNs;
+    if (one.request === holder) heldUntilNs = Math.max(heldUntilNs, releaseNs);
+    else if (releaseNs >= heldUntilNs) {
+      othersUntilNs = heldUntilNs;
+      heldUntilNs = releaseNs;
+      holder = one.request;
+    } else othersUntilNs = Math.max(othersUntilNs, releaseNs);
+  }
+  return free;
+}
+
 function medianOf(
   members: readonly Locking[],
   windows: ReadonlySet<number>,
   requests: Requests,
 ): number | null {
   const values = members.filter((s) => windows.has(requests.window[s.request])).map((s) => s.durationNs);
-  if (values.length < 5) return null;
+  if (values.length < LEAST_STATEMENTS) return null;
   values.sort((a, b) => a - b);
   return values[values.length >> 1];
 }
