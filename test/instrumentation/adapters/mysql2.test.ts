@@ -3,17 +3,19 @@ import { createRequire } from 'node:module';
 import { after, before, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { namePool } from '@waitfall/instrumentation';
+import type { PoolConnection } from 'mysql2/promise';
 import { openSlots } from '../../../instrumentation/src/adapters/slot-wait.ts';
 import { type Recording, request, startRecording } from '../support/recording.ts';
 import {
-  assertMeasured,
+  assertBetween,
   attribute,
   fourThroughTwo,
   freeIsNoWait,
-  holdMs,
+  holdEndMs,
+  moment,
   none,
   one,
-  timed,
+  Visit,
 } from './measured.ts';
 import { missing, startMariadb, type TestServer } from './servers.ts';
 
@@ -42,27 +44,29 @@ const options = (more: object = {}) => ({ host: '127.0.0.1', port: server.port, 
 const newPool = (more: object = {}) =>
   mysql.createPool(options({ database: 'shop', connectionLimit: 2, ...more }));
 
-test(
-  'mysql2: waits, new connections and holds are within 40 ms of what the caller sees',
-  {
-    skip,
-  },
-  () =>
-    timed(recording, async () => {
-      const pool = newPool().promise();
-      const any = {
-        acquire: () => pool.getConnection(),
-        release: (connection: { release(): void }) => connection.release(),
-      };
-      try {
-        await fourThroughTwo(recording, any, 'mysql2-pool:shop');
-        recording.clear();
-        await freeIsNoWait(recording, any);
-      } finally {
-        await pool.end();
-      }
-    }),
-);
+/** A pool, and when it said that a connection was made. */
+function watchedPool(more: object = {}) {
+  const own = newPool(more);
+  const madeAtMs = new Map<number | null | undefined, number>();
+  own.on('connection', ({ threadId }) => madeAtMs.set(threadId, moment()));
+  const pool = own.promise();
+  return {
+    acquire: () => pool.getConnection(),
+    release: (connection: PoolConnection) => connection.release(),
+    madeMs: ({ threadId }: PoolConnection) => madeAtMs.get(threadId),
+    end: () => pool.end(),
+  };
+}
+
+test('mysql2: waits, new connections and holds begin and end with what the caller and the pool do', {
+  skip,
+}, async () => {
+  const pool = watchedPool();
+  await fourThroughTwo(recording, pool, 'mysql2-pool:shop');
+  recording.clear();
+  await freeIsNoWait(recording, pool);
+  await pool.end();
+});
 
 test('mysql2: statements of the pool are in the trace of their caller, in the order of the calls', {
   skip,
@@ -122,22 +126,23 @@ test('mysql2: a full queue refuses, a pool that ends aborts, a server that is no
 });
 
 test('mysql2: a waiter gets the place of a connection that broke', { skip }, async () => {
-  const pool = newPool({ connectionLimit: 1 }).promise();
-  const holder = await pool.getConnection();
-  let [calledMs, gotMs] = [0, 0];
-  const waiting = request(async () => {
-    calledMs = performance.now();
-    const connection = await pool.getConnection();
-    gotMs = performance.now();
-    connection.release();
-  });
-  await sleep(40);
+  const pool = watchedPool({ connectionLimit: 1 });
+  const holder = await pool.acquire();
+  const waiting = new Visit(pool);
+  await sleep(20);
+  const destroyingMs = moment();
   holder.destroy();
-  const { traceId } = await waiting;
+  const connection = await waiting.got;
+  waiting.letGo();
+  await waiting.done;
+  const { traceId, fromMs, calledMs, gotMs } = waiting;
   const wait = one(recording, 'pool_wait', traceId);
-  const connection = one(recording, 'connection_wait', traceId);
-  assert.ok(wait.lengthMs >= 35, `${wait.lengthMs} ms`);
-  assertMeasured(wait.lengthMs + connection.lengthMs, gotMs - calledMs, 'wait and connection');
+  const opened = one(recording, 'connection_wait', traceId);
+  const madeMs = pool.madeMs(connection) ?? assert.fail('a new connection is told');
+  assertBetween(wait.startMs, fromMs, calledMs, 'the wait begins');
+  assertBetween(wait.endMs, destroyingMs, madeMs, 'the slot is free');
+  assert.equal(opened.startMs, wait.endMs);
+  assertBetween(opened.endMs, madeMs, gotMs, 'the connection is there');
   await pool.end();
   assert.equal(openSlots(), 0);
 });
@@ -155,7 +160,7 @@ test('mysql2: with resetOnRelease the slot is held until the session was reset',
   for (let tries = 0; openSlots() > 0 && tries < 200; tries++) await sleep(5);
   const [first, second] = [traceId, next.traceId].map((id) => one(recording, 'pool_wait', id));
   assert.equal(attribute(first, 'resource'), 'mysql2-pool:orders');
-  assert.ok(first.endMs + holdMs(first) <= second.endMs + 1, 'holds of one slot do not overlap');
+  assert.ok(holdEndMs(first) <= second.endMs + 0.002, 'holds of one slot do not overlap');
   await pool.end();
   assert.equal(openSlots(), 0);
 });

@@ -7,14 +7,15 @@ import { openSlots } from '../../../instrumentation/src/adapters/slot-wait.ts';
 import { type Database, openDatabase } from '../../../sample-app/src/postgres/database.ts';
 import { type Recording, request, startRecording } from '../support/recording.ts';
 import {
-  assertMeasured,
+  assertBetween,
   attribute,
   fourThroughTwo,
   freeIsNoWait,
+  holdEndMs,
   holdMs,
+  moment,
   none,
   one,
-  timed,
 } from './measured.ts';
 
 const require = createRequire(import.meta.url);
@@ -39,47 +40,108 @@ const ONE_AHEAD = { max_pipeline: 1 };
 const open = (options: object = {}) =>
   postgres(database.url, { max: 2, fetch_types: false, ...ONE_AHEAD, ...options });
 
-test('postgres: queries wait for connections as long as the caller sees', async () => {
-  await timed(recording, async () => {
-    const sql = open({ connection: { application_name: 'shop' } });
-    try {
-      await fourQueries(sql);
-    } finally {
-      await sql.end();
-    }
-  });
-});
-
-async function fourQueries(sql: ReturnType<typeof open>): Promise<void> {
-  const visits = await Promise.all(
-    [0, 1, 2, 3].map(async () => {
-      let [calledMs, gotMs] = [0, 0];
-      const { traceId } = await request(async () => {
-        calledMs = performance.now();
-        await sql`SELECT pg_sleep(0.06)`;
-        gotMs = performance.now();
-      });
-      return { traceId, aroundMs: gotMs - calledMs };
-    }),
-  );
-  assert.equal(openSlots(), 0);
-  const waits = visits.map(({ traceId, aroundMs }) => ({
-    pool: one(recording, 'pool_wait', traceId),
-    connection: recording.segment('connection_wait').find((span) => span.traceId === traceId),
-    aroundMs,
-  }));
-  for (const { pool, connection, aroundMs } of waits) {
-    assert.equal(pool.name, 'wait_for postgres-pool:shop');
-    assert.equal(attribute(pool, 'resource.capacity'), 2);
-    const recordedMs = pool.lengthMs + holdMs(pool);
-    assertMeasured(recordedMs, aroundMs, 'wait and hold');
-    assert.ok(holdMs(pool) >= 58, `${holdMs(pool)} ms held by a statement of 60 ms`);
-    if (connection !== undefined) assert.equal(pool.lengthMs, 0);
+async function until(is: () => boolean, what: string): Promise<void> {
+  for (let tries = 0; tries < 5_000; tries++) {
+    if (is()) return;
+    await sleep(2);
   }
-  assert.equal(waits.filter(({ connection }) => connection !== undefined).length, 2);
-  const behind = waits.filter(({ connection }) => connection === undefined);
-  for (const { pool } of behind) assert.ok(pool.lengthMs >= 55, `${pool.lengthMs} ms behind 60 ms`);
+  assert.fail(what);
 }
+
+/** A query in a request of its own that the server answers when the test says so. */
+class HeldQuery {
+  static #keys = 0;
+  readonly #key = ++HeldQuery.#keys;
+  readonly #control: Postgres.Sql;
+  readonly #query: Postgres.PendingQuery<Postgres.Row[]>;
+  traceId = '';
+  /** Around the call. */
+  fromMs = 0;
+  calledMs = 0;
+  /** When the library was seen to take it for the one that the server works on. */
+  runsMs = 0;
+  letGoMs = 0;
+  answeredMs = 0;
+  done: Promise<void> = Promise.resolve();
+
+  constructor(sql: Postgres.Sql, control: Postgres.Sql) {
+    this.#control = control;
+    this.#query = sql.unsafe(`SELECT pg_advisory_xact_lock_shared(${this.#key})`);
+  }
+
+  /** One connection holds what they all wait for. */
+  hold(): Promise<unknown> {
+    return this.#control`SELECT pg_advisory_lock(${this.#key})`;
+  }
+
+  send(): void {
+    this.done = request(async () => {
+      this.fromMs = moment();
+      const answer = this.#query.execute();
+      this.calledMs = moment();
+      await answer;
+      this.answeredMs = moment();
+    }).then(({ traceId }) => {
+      this.traceId = traceId;
+    });
+  }
+
+  get runs(): boolean {
+    return (this.#query as unknown as { active: boolean }).active;
+  }
+
+  async seenRunning(): Promise<void> {
+    await until(() => this.runs, 'it never ran');
+    this.runsMs = moment();
+  }
+
+  async letGo(): Promise<void> {
+    this.letGoMs = moment();
+    await this.#control`SELECT pg_advisory_unlock(${this.#key})`;
+    await this.done;
+  }
+}
+
+test('postgres: queries wait until a connection turns to them, and hold it to their answer', async () => {
+  const sql = open({ connection: { application_name: 'shop' } });
+  const control = open({ max: 1 });
+  const queries = [0, 1, 2, 3].map(() => new HeldQuery(sql, control));
+  for (const query of queries) await query.hold();
+  for (const query of queries) query.send();
+  const [first, second, ...behind] = queries;
+  await Promise.all([first.seenRunning(), second.seenRunning()]);
+  await sleep(30);
+  const freed = new Map<HeldQuery, number>();
+  for (const ahead of [first, second]) {
+    await ahead.letGo();
+    const waiting = behind.filter((query) => !freed.has(query));
+    await until(() => waiting.some(({ runs }) => runs), 'nobody got the connection');
+    const next = waiting.find(({ runs }) => runs) as HeldQuery;
+    next.runsMs = moment();
+    freed.set(next, ahead.letGoMs);
+    await sleep(10);
+  }
+  for (const query of behind) await query.letGo();
+  assert.equal(openSlots(), 0);
+  for (const query of queries) {
+    const wait = one(recording, 'pool_wait', query.traceId);
+    assert.equal(wait.name, 'wait_for postgres-pool:shop');
+    assert.equal(attribute(wait, 'resource.capacity'), 2);
+    assertBetween(wait.startMs, query.fromMs, query.calledMs, 'the wait begins');
+    assertBetween(holdEndMs(wait), query.letGoMs, query.answeredMs, 'the hold ends');
+    const freedMs = freed.get(query);
+    if (freedMs === undefined) {
+      assert.equal(wait.lengthMs, 0);
+      const connection = one(recording, 'connection_wait', query.traceId);
+      assertBetween(connection.endMs, query.calledMs, query.runsMs, 'the connection is there');
+    } else {
+      none(recording, 'connection_wait', query.traceId);
+      assertBetween(wait.endMs, freedMs, query.runsMs, 'the wait ends');
+    }
+  }
+  await sql.end();
+  await control.end();
+});
 
 test('postgres: a free connection is no wait; an error ends the hold', async () => {
   const sql = open({ max: 1 });
@@ -89,53 +151,66 @@ test('postgres: a free connection is no wait; an error ends the hold', async () 
     await assert.rejects(async () => sql`SELECT * FROM nowhere`, { code: '42P01' });
   });
   const wait = one(recording, 'pool_wait', traceId);
-  assert.ok(wait.lengthMs < 20);
+  assert.equal(wait.lengthMs, 0);
   none(recording, 'connection_wait', traceId);
   assert.equal(openSlots(), 0);
   await sql.end();
 });
 
-test('postgres: a transaction holds its connection to its end, also when it fails', () =>
-  timed(recording, heldByTransaction));
-
-async function heldByTransaction(): Promise<void> {
+test('postgres: a transaction holds its connection to its end, also when it fails', async () => {
   const sql = open({ max: 1 });
-  try {
-    await sql`SELECT 1`;
-    recording.clear();
-    let heldMs = 0;
-    const calledMs = performance.now();
-    const transaction = request(() =>
-      sql.begin(async (tx) => {
-        await tx`SELECT 1`;
-        await sleep(60);
-        await tx`SELECT 2`;
-        return 'done';
-      }),
-    ).then((done) => {
-      // From BEGIN to the reply of COMMIT.
-      heldMs = performance.now() - calledMs;
-      return done;
+  await sql`SELECT 1`;
+  recording.clear();
+  let isCalled = () => {};
+  const waiterCalled = new Promise<void>((resolve) => {
+    isCalled = resolve;
+  });
+  let isInside = () => {};
+  const inside = new Promise<void>((resolve) => {
+    isInside = resolve;
+  });
+  let [beginMs, insideMs, leavingMs] = [0, 0, 0];
+  const transaction = request(() => {
+    beginMs = moment();
+    return sql.begin(async (tx) => {
+      insideMs = moment();
+      isInside();
+      await tx`SELECT 1`;
+      await waiterCalled;
+      await sleep(20);
+      await tx`SELECT 2`;
+      leavingMs = moment();
+      return 'done';
     });
-    await sleep(10);
-    const waiting = request(async () => sql`SELECT 3`);
-    const [{ traceId, value }, second] = await Promise.all([transaction, waiting]);
-    assert.equal(value, 'done');
-    const held = one(recording, 'pool_wait', traceId);
-    assertMeasured(holdMs(held), heldMs, 'hold');
-    assert.ok(one(recording, 'pool_wait', second.traceId).lengthMs >= 45);
+  }).then((done) => ({ ...done, toldMs: moment() }));
+  await inside;
+  let [fromMs, calledMs, answeredMs] = [0, 0, 0];
+  const waiting = request(async () => {
+    fromMs = moment();
+    const answer = sql`SELECT 3`.execute();
+    calledMs = moment();
+    isCalled();
+    await answer;
+    answeredMs = moment();
+  });
+  const [{ traceId, value, toldMs }, second] = await Promise.all([transaction, waiting]);
+  assert.equal(value, 'done');
+  const held = one(recording, 'pool_wait', traceId);
+  assertBetween(held.endMs, beginMs, insideMs, 'the hold begins');
+  assertBetween(holdEndMs(held), leavingMs, toldMs, 'the hold ends');
+  const wait = one(recording, 'pool_wait', second.traceId);
+  assertBetween(wait.startMs, fromMs, calledMs, 'the wait begins');
+  assertBetween(wait.endMs, leavingMs, answeredMs, 'the wait ends');
 
-    await assert.rejects(
-      sql.begin(async () => {
-        throw new RangeError('no');
-      }),
-      RangeError,
-    );
-    assert.equal(openSlots(), 0);
-  } finally {
-    await sql.end();
-  }
-}
+  await assert.rejects(
+    sql.begin(async () => {
+      throw new RangeError('no');
+    }),
+    RangeError,
+  );
+  assert.equal(openSlots(), 0);
+  await sql.end();
+});
 
 test('postgres: reserved connections are waited for and held like those of any pool', async () => {
   const sql = open();
@@ -216,12 +291,12 @@ test('postgres: statements are time downstream, in transactions too', async () =
   const sql = open({ max: 1 });
   await sql`SELECT 1`;
   recording.clear();
-  let tookMs = 0;
+  let [fromMs, answeredMs] = [0, 0];
   const { traceId } = await request(() =>
     sql.begin(async (tx) => {
-      const startedMs = performance.now();
+      fromMs = moment();
       await tx`SELECT pg_sleep(${0.05})`;
-      tookMs = performance.now() - startedMs;
+      answeredMs = moment();
       await assert.rejects(tx.savepoint((inner) => inner`SELECT * FROM nowhere`));
     }),
   );
@@ -232,37 +307,38 @@ test('postgres: statements are time downstream, in transactions too', async () =
   );
   const { hostname, port } = new URL(database.url);
   for (const span of statements) assert.equal(attribute(span, 'resource'), `${hostname}:${port}`);
-  assertMeasured(statements[1].lengthMs, tookMs, 'statement');
+  const [, { startMs, endMs, lengthMs }] = statements;
+  assertBetween(startMs, fromMs, answeredMs - 50, 'the statement begins');
+  assertBetween(endMs, fromMs + 50, answeredMs, 'the statement ends');
+  assert.ok(lengthMs >= 50, `${lengthMs} ms of 50 ms`);
   await sql.end();
 });
 
-test('knex: its pool is named by its database, waits as tarn does', () => timed(recording, knexAsTarn));
-
-async function knexAsTarn(): Promise<void> {
+test('knex: its pool is named by its database, waits as tarn does', async () => {
   const knex = require('knex')({
     client: 'pg',
     connection: { connectionString: database.url, application_name: 'orders' },
     pool: { min: 0, max: 2 },
   });
+  const madeAtMs = new Map<unknown, number>();
+  knex.client.pool.on('createSuccess', (_id: number, made: unknown) => madeAtMs.set(made, moment()));
   const pool = {
     acquire: () => knex.client.acquireConnection(),
     release: (connection: unknown) => knex.client.releaseConnection(connection),
+    madeMs: (connection: unknown) => madeAtMs.get(connection),
   };
-  try {
-    await fourThroughTwo(recording, pool, 'knex-pool:orders');
-    recording.clear();
-    await freeIsNoWait(recording, pool);
-    recording.clear();
-    const { traceId, value } = await request(() =>
-      knex.transaction(async (trx: typeof knex) => {
-        await sleep(20);
-        return trx.select(knex.raw('1 AS one'));
-      }),
-    );
-    assert.deepEqual(value, [{ one: 1 }]);
-    assert.ok(holdMs(one(recording, 'pool_wait', traceId)) >= 18);
-    assert.equal(openSlots(), 0);
-  } finally {
-    await knex.destroy();
-  }
-}
+  await fourThroughTwo(recording, pool, 'knex-pool:orders');
+  recording.clear();
+  await freeIsNoWait(recording, pool);
+  recording.clear();
+  const { traceId, value } = await request(() =>
+    knex.transaction(async (trx: typeof knex) => {
+      await sleep(20);
+      return trx.select(knex.raw('1 AS one'));
+    }),
+  );
+  assert.deepEqual(value, [{ one: 1 }]);
+  assert.ok(holdMs(one(recording, 'pool_wait', traceId)) >= 18);
+  assert.equal(openSlots(), 0);
+  await knex.destroy();
+});
