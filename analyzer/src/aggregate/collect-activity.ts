@@ -30,6 +30,7 @@ const GENERATOR_WAIT = SEGMENTS.indexOf('generator_wait');
 const PAUSE = SEGMENTS.indexOf('runtime_pause');
 const WORK = SEGMENTS.indexOf('work');
 const DOWNSTREAM = SEGMENTS.indexOf('downstream');
+const NETWORK = SEGMENTS.indexOf('network');
 
 /** What has to be known of a whole input before a part of it can be read; where the table is the whole, it is found out. */
 export interface KnownBefore {
@@ -146,10 +147,14 @@ export function collectActivity(
       const { service } = table.resources[table.resource[row]];
       const queue = index.of('downstream', service, service);
       index.instance(queue, '');
+      // What a full service has not begun yet waits outside of its spans: in its sockets, in the caller's agent.
+      const caller = forest.parent[row];
+      const isCalled = caller >= 0 && classes.segment[caller] === NETWORK;
+      const from = isCalled ? caller : row;
       addCall(gathering, queue, forest, requests, i, row, statements, {
-        durationNs: ownNs,
-        startNs: forest.start[row],
-        endNs: forest.end[row],
+        durationNs: ownNs + (isCalled ? partition.owned[caller] : 0),
+        startNs: forest.start[from],
+        endNs: forest.end[from],
       });
     }
   }

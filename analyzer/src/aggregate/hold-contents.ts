@@ -30,6 +30,7 @@ export interface Overlay {
 const CONNECTION_WAIT = SEGMENTS.indexOf('connection_wait');
 const WORK = SEGMENTS.indexOf('work');
 const DOWNSTREAM = SEGMENTS.indexOf('downstream');
+const NETWORK = SEGMENTS.indexOf('network');
 
 /**
  * Rule 4: what every hold consists of. The partition of the hold's host, cut to the hold: waiting pieces count as
@@ -185,7 +186,12 @@ class Contents {
     this.#served = served;
     this.#sums = sums;
     for (let i = 0; i < calls.length; i++) {
-      if (holdsRow(part, calls.row[i])) this.#callOfRow.set(calls.row[i] - part.firstRow, i);
+      if (!holdsRow(part, calls.row[i])) continue;
+      const row = calls.row[i] - part.firstRow;
+      this.#callOfRow.set(row, i);
+      // The way to a called service is part of its call.
+      const caller = part.forest.parent[row];
+      if (caller >= 0 && part.classes.segment[caller] === NETWORK) this.#callOfRow.set(caller, i);
     }
     for (let i = 0; i < waits.length; i++) {
       if (Number.isNaN(connectionNs[i]) || !holdsRow(part, waits.row[i])) continue;
@@ -242,6 +248,9 @@ class Contents {
         for (const lane of lanes) lane.service.add(queue, request, w, weighted);
       } else if (segment === DOWNSTREAM) {
         const call = this.#callAbove(row);
+        if (call >= 0) this.#served.call(call, ns);
+      } else if (segment === NETWORK) {
+        const call = this.#callOfRow.of(row);
         if (call >= 0) this.#served.call(call, ns);
       }
     }

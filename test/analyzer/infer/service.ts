@@ -44,12 +44,14 @@ export class Export {
   /** Starts a request; its spans hang under the root unless a parent is given. */
   request(startMs: number, endMs: number, options: RequestOptions = {}): RequestWriter {
     const trace = (++this.#ids).toString(16).padStart(32, '0');
-    const resource = this.#builder.resource(
-      new Map<string, AttributeValue>([
-        ['service.name', options.service ?? 'signup'],
-        ['service.instance.id', options.instance ?? 'a'],
-      ]),
-    );
+    const resourceOf = (service: string, instance: string) =>
+      this.#builder.resource(
+        new Map<string, AttributeValue>([
+          ['service.name', service],
+          ['service.instance.id', instance],
+        ]),
+      );
+    const own = resourceOf(options.service ?? 'signup', options.instance ?? 'a');
     const scope = this.#builder.scope('test', '');
     const add = (
       parent: string,
@@ -59,6 +61,7 @@ export class Export {
       toMs: number,
       attributes: [string, AttributeValue][],
       failed = false,
+      service?: string,
     ): string => {
       const spanId = (++this.#ids).toString(16).padStart(16, '0');
       this.#builder.add({
@@ -74,7 +77,7 @@ export class Export {
         statusCode: failed ? STATUS.error : STATUS.unset,
         statusMessage: '',
         traceState: parent === '' ? (options.traceState ?? '') : '',
-        resource,
+        resource: service === undefined ? own : resourceOf(service, 'a'),
         scope,
         attributes: new Map(attributes),
         links: [],
@@ -121,6 +124,7 @@ type Add = (
   toMs: number,
   attributes: [string, AttributeValue][],
   failed?: boolean,
+  service?: string,
 ) => string;
 
 export class RequestWriter {
@@ -184,6 +188,11 @@ export class RequestWriter {
     parent = this.root,
   ): string {
     return this.#add(parent, name, KIND.client, fromMs, toMs, [['server.address', server], ...attributes]);
+  }
+
+  /** What another service does of a call. */
+  served(service: string, fromMs: number, toMs: number, parent: string): string {
+    return this.#add(parent, 'GET /', KIND.server, fromMs, toMs, [], false, service);
   }
 
   span(name: string, fromMs: number, toMs: number, parent = this.root): string {
