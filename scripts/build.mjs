@@ -52,6 +52,7 @@ async function buildAnalyzer(outdir) {
       { in: 'analyzer/src/index.ts', out: 'index' },
       { in: 'analyzer/src/tui/worker.ts', out: 'tui-worker' },
       { in: 'analyzer/src/read/range-worker.ts', out: 'read-worker' },
+      { in: 'analyzer/src/infer/part-worker.ts', out: 'part-worker' },
     ],
     outdir,
     bundle: true,

@@ -15,7 +15,7 @@ export function spilled(input: Input, parts: number, blocks = 3): Input {
   return {
     ...input,
     table: empty,
-    spilled: rows.parts({ empty, traceId: (trace) => table.traceIds[trace] }),
+    spilled: rows.parts(empty, table.traceIds.length, (trace) => table.traceIds[trace]),
   };
 }
 

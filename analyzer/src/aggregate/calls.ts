@@ -50,7 +50,7 @@ export function addCall(
     startNs: originNs + times.startNs,
     endNs: originNs + Math.max(times.startNs, times.endNs),
     durationNs: Math.max(0, times.durationNs),
-    operation: statements.operationOf(row, requests.route[request]),
+    operation: statements.operationOf(row, requests.route[request], requests.routes),
     failed: table.status[row] === STATUS.error,
   });
 }

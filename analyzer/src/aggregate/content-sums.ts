@@ -1,4 +1,4 @@
-import type { Content, NamedSums } from './content-names.ts';
+import type { Content } from './content-names.ts';
 import type { Lane, Series } from './series.ts';
 import { SteadySums } from './steady-sums.ts';
 
@@ -10,7 +10,7 @@ export interface LaneSums {
 }
 
 /** What all holds consist of, as far as they were looked at; the same in whatever order the requests come. */
-export class ContentSums implements NamedSums {
+export class ContentSums {
   readonly #series: readonly Series[];
   readonly #windows: number;
   readonly #lanes = new Map<Lane, LaneSums>();

@@ -1,7 +1,7 @@
 import { FLAG, type SpanTable } from '../model/span-table.ts';
 import type { Forest } from '../tree/types.ts';
 import type { Parts, SegmentKey } from './groups.ts';
-import { FIRST, RecordList } from './record-list.ts';
+import { FIRST, type PackedRecords, RecordList } from './record-list.ts';
 import type { Requests } from './requests-types.ts';
 
 interface RequestRecord {
@@ -74,6 +74,16 @@ class PartList extends RecordList<{ readonly key: number; readonly ns: number }>
   }
 }
 
+/** The requests of some parts, to be handed to another thread. */
+export interface PackedRequests {
+  readonly list: PackedRecords;
+  readonly parts: PackedRecords;
+  readonly keys: readonly SegmentKey[];
+  readonly opaqueTrace: ReadonlyMap<number, string>;
+  readonly opaqueSpan: ReadonlyMap<number, string>;
+  readonly chosenWithoutWeight: number;
+}
+
 /** The requests of an input whose trees come part by part, and what each consists of. */
 export class GatheredRequests {
   readonly #list = new RequestList();
@@ -117,6 +127,33 @@ export class GatheredRequests {
       if (isOpaque) this.#opaqueSpan.set(at, opaqueSpan(table, root));
     }
     this.#chosenWithoutWeight += requests.chosenWithoutWeight;
+  }
+
+  pack(): PackedRequests {
+    return {
+      list: this.#list.pack(),
+      parts: this.#parts.pack(),
+      keys: this.#keys,
+      opaqueTrace: this.#opaqueTrace,
+      opaqueSpan: this.#opaqueSpan,
+      chosenWithoutWeight: this.#chosenWithoutWeight,
+    };
+  }
+
+  /** Adds the requests of other parts. @param routes the number here of each of their routes */
+  merge(other: PackedRequests, routes: readonly number[]): void {
+    const keys = other.keys.map((key) => this.#keyId(key));
+    const firstPart = this.#parts.append(other.parts);
+    for (let e = firstPart; e < this.#parts.length; e++) this.#parts.key[e] = keys[this.#parts.key[e]];
+    const list = this.#list;
+    const first = list.append(other.list);
+    for (let i = first; i < list.length; i++) {
+      list.route[i] = routes[list.route[i]];
+      list.partsEnd[i] += firstPart;
+    }
+    for (const [i, id] of other.opaqueTrace) this.#opaqueTrace.set(first + i, id);
+    for (const [i, id] of other.opaqueSpan) this.#opaqueSpan.set(first + i, id);
+    this.#chosenWithoutWeight += other.chosenWithoutWeight;
   }
 
   /** @returns the requests in order of start, trace id and span id, as collected in one go from all trees. */

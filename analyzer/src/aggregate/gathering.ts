@@ -5,8 +5,10 @@ import type { SpanTable } from '../model/span-table.ts';
 import type { Activity } from './activity.ts';
 import { CallList } from './call-list.ts';
 import { HoldList } from './hold-list.ts';
+import { HostPieces, type PackedPieces } from './host-pieces.ts';
 import { OpenList, type ProcessRecords, ProfileList, StatedWorkList } from './process-records.ts';
-import { QueueIndex } from './queue-index.ts';
+import { type PackedQueues, QueueIndex } from './queue-index.ts';
+import type { PackedRecords } from './record-list.ts';
 import { SliceList } from './slice-list.ts';
 import { orderByRequest, sortByRequest } from './sort-records.ts';
 import { WaitList } from './wait-list.ts';
@@ -20,6 +22,20 @@ export interface HoldStep {
   readonly step: number;
 }
 
+/** What was gathered from some parts of an input, to be handed to another thread. */
+export interface PackedGathering {
+  readonly index: PackedQueues;
+  readonly lists: Readonly<Record<ListName, PackedRecords>>;
+  readonly keys: readonly (string | null)[];
+  readonly operations: readonly string[];
+  readonly brokenHolds: number;
+  readonly pieces: PackedPieces;
+  readonly namedByHolds: ReadonlySet<string>;
+  readonly holdSteps: readonly HoldStep[];
+}
+
+type ListName = 'waits' | 'holds' | 'work' | 'pauses' | 'calls' | 'statedWork' | 'open' | 'profiles';
+
 /**
  * What is gathered from the trees of an input, in one go or part by part: rows and requests are numbered through all
  * parts.
@@ -29,6 +45,8 @@ export class Gathering {
   readonly operations = new Names();
   readonly activity: { -readonly [K in keyof Activity]: Activity[K] };
   readonly processes: ProcessRecords;
+  /** What happened while something was held. */
+  readonly pieces = new HostPieces();
   /** What spans of holds call what they held. */
   readonly namedByHolds = new Set<string>();
   readonly holdSteps: HoldStep[] = [];
@@ -37,7 +55,6 @@ export class Gathering {
   firstRequest = 0;
   /** Lengths of the lists before it. */
   since = { waits: 0, holds: 0, calls: 0 };
-  #parts = 0;
 
   /** @param table any part of the input: all share texts and attribute keys. */
   constructor(table: SpanTable) {
@@ -60,17 +77,82 @@ export class Gathering {
   }
 
   /** What comes now is of the next part of the input. */
-  startPart(firstRow: number, firstRequest: number): void {
+  startPart(part: number, firstRow: number, firstRequest: number): void {
     this.firstRow = firstRow;
     this.firstRequest = firstRequest;
     const { waits, holds, calls } = this.activity;
     this.since = { waits: waits.length, holds: holds.length, calls: calls.length };
-    this.index.startPart(this.#parts++);
+    this.index.startPart(part);
   }
 
   startStep(step: number): void {
     const last = this.holdSteps.at(-1);
     if (last?.step !== step) this.holdSteps.push({ from: this.activity.holds.length, step });
+  }
+
+  pack(): PackedGathering {
+    const { waits, holds, work, pauses, calls, brokenHolds } = this.activity;
+    const { work: statedWork, open, profiles } = this.processes;
+    return {
+      index: this.index.pack(),
+      lists: {
+        waits: waits.pack(),
+        holds: holds.pack(),
+        work: work.pack(),
+        pauses: pauses.pack(),
+        calls: calls.pack(),
+        statedWork: statedWork.pack(),
+        open: open.pack(),
+        profiles: profiles.pack(),
+      },
+      keys: holds.keys,
+      operations: this.operations.list,
+      brokenHolds,
+      pieces: this.pieces.pack(),
+      namedByHolds: this.namedByHolds,
+      holdSteps: this.holdSteps,
+    };
+  }
+
+  /** Adds what was gathered from other parts. @param firstRequest number of their first request here */
+  merge(other: PackedGathering, firstRequest: number): void {
+    const { activity, processes } = this;
+    const { lists } = other;
+    const { queue, instances } = this.index.merge(other.index, firstRequest);
+    const operations = other.operations.map((one) => this.operations.of(one));
+    for (const { from, step } of other.holdSteps)
+      this.holdSteps.push({ from: activity.holds.length + from, step });
+    const firsts = {
+      waits: activity.waits.append(lists.waits),
+      holds: activity.holds.appendKeyed(lists.holds, other.keys),
+      work: activity.work.append(lists.work),
+      pauses: activity.pauses.append(lists.pauses),
+    };
+    for (const name of ['waits', 'holds', 'work', 'pauses'] as const) {
+      const list = activity[name];
+      for (let i = firsts[name]; i < list.length; i++) {
+        list.instance[i] = instances[list.queue[i]][list.instance[i]];
+        list.queue[i] = queue[list.queue[i]];
+        list.request[i] += firstRequest;
+      }
+    }
+    const { calls } = activity;
+    for (let i = calls.append(lists.calls); i < calls.length; i++) {
+      calls.queue[i] = queue[calls.queue[i]];
+      calls.request[i] += firstRequest;
+      calls.operation[i] = operations[calls.operation[i]];
+    }
+    const { work, open, profiles } = processes;
+    for (const [list, packed] of [
+      [work, lists.statedWork],
+      [open, lists.open],
+      [profiles, lists.profiles],
+    ] as const) {
+      for (let i = list.append(packed); i < list.length; i++) list.request[i] += firstRequest;
+    }
+    activity.brokenHolds += other.brokenHolds;
+    this.pieces.merge(other.pieces, firstRequest);
+    for (const name of other.namedByHolds) this.namedByHolds.add(name);
   }
 
   /**
@@ -98,6 +180,8 @@ export class Gathering {
     for (const list of [waits, holds, work, pauses, calls, ...Object.values(this.processes)]) {
       for (let i = 0; i < list.length; i++) list.request[i] = rank[list.request[i]];
     }
+    const { hosts } = this.pieces;
+    for (let i = 0; i < hosts.length; i++) hosts.request[i] = rank[hosts.request[i]];
     this.#sortHoldsByStep();
     for (const list of [waits, work, pauses, calls, ...Object.values(this.processes)]) sortByRequest(list);
   }

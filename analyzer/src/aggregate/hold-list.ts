@@ -1,5 +1,5 @@
 import type { Hold } from './activity.ts';
-import { FIRST, RecordList } from './record-list.ts';
+import { FIRST, type PackedRecords, RecordList } from './record-list.ts';
 
 /** All holds of the requests. */
 export class HoldList extends RecordList<Hold> {
@@ -45,6 +45,14 @@ export class HoldList extends RecordList<Hold> {
     const own: Hold[] = [];
     for (let i = 0; i < this.length; i++) if (this.queue[i] === queue) own.push(this.at(i));
     return own;
+  }
+
+  /** Adds the holds of a list whose keys are numbered otherwise, else as they are. @returns the index of the first. */
+  appendKeyed(holds: PackedRecords, keys: readonly (string | null)[]): number {
+    const ids = keys.map((key) => this.#keyId(key));
+    const first = this.append(holds);
+    for (let i = first; i < this.length; i++) this.key[i] = ids[this.key[i]];
+    return first;
   }
 
   #keyId(key: string | null): number {

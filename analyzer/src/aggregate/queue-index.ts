@@ -11,6 +11,7 @@ function keyOf(kind: ResourceKind, name: string, service: string): string {
 /** When in an analysis something was met: step by step over all requests, in a request span by span. */
 export const STEP = { spans: 0, statedHolds: 1, detachedHolds: 2, holdSpans: 3 } as const;
 
+/** When a queue or a process of it was met. */
 interface Appearance {
   readonly part: number;
   readonly step: number;
@@ -18,6 +19,18 @@ interface Appearance {
   readonly turn: number;
   readonly kind: ResourceKind;
   readonly service: string;
+}
+
+/** Where each part met a queue first, and each process of it. */
+interface Met {
+  readonly queue: Appearance[];
+  readonly instances: Appearance[][];
+}
+
+/** The queues of some parts, to be handed to another thread. */
+export interface PackedQueues {
+  readonly queues: readonly Queue[];
+  readonly met: readonly Met[];
 }
 
 /**
@@ -29,8 +42,7 @@ interface Appearance {
 export class QueueIndex {
   readonly queues: Queue[] = [];
   readonly #ids = new Map<string, number>();
-  /** By queue, and by instance of each: where each part met it first. */
-  readonly #met: { readonly queue: Appearance[]; readonly instances: Appearance[][] }[] = [];
+  readonly #met: Met[] = [];
   #part = 0;
   #step = 0;
   #request = 0;
@@ -48,6 +60,12 @@ export class QueueIndex {
   }
 
   of(kind: ResourceKind, name: string, service: string): Queue {
+    const id = this.#idOf(kind, name, service);
+    this.#meet(this.#met[id].queue, kind, service);
+    return this.queues[id];
+  }
+
+  #idOf(kind: ResourceKind, name: string, service: string): number {
     const key = keyOf(kind, name, service);
     let id = this.#ids.get(key);
     if (id === undefined) {
@@ -67,8 +85,7 @@ export class QueueIndex {
         holdsRebuilt: false,
       });
     }
-    this.#meet(this.#met[id].queue, kind, service);
-    return this.queues[id];
+    return id;
   }
 
   /** Index of a queue already known, -1 else. */
@@ -77,18 +94,52 @@ export class QueueIndex {
   }
 
   instance(queue: Queue, name: string): number {
-    const own = queue.scope === 'shared' ? '' : name;
+    const at = this.#instanceOf(queue, queue.scope === 'shared' ? '' : name);
+    this.#meet(this.#met[queue.index].instances[at], queue.kind, '');
+    return at;
+  }
+
+  #instanceOf(queue: Queue, own: string): number {
     let at = queue.instances.indexOf(own);
-    const { instances } = this.#met[queue.index];
     if (at < 0) {
       at = queue.instances.push(own) - 1;
-      instances.push([]);
+      this.#met[queue.index].instances.push([]);
       queue.statedCapacity.push(null);
       queue.maxInUse.push(0);
       queue.queuedInUse.push(0);
     }
-    this.#meet(instances[at], queue.kind, '');
     return at;
+  }
+
+  pack(): PackedQueues {
+    return { queues: this.queues, met: this.#met };
+  }
+
+  /**
+   * Adds the queues of other parts.
+   *
+   * @param firstRequest number of their first request here
+   * @returns the number of each of their queues here, and of each of its instances
+   */
+  merge({ queues, met }: PackedQueues, firstRequest: number): { queue: Int32Array; instances: Int32Array[] } {
+    const moved = (all: readonly Appearance[]) =>
+      all.map((one) => ({ ...one, request: firstRequest + one.request }));
+    const queue = Int32Array.from(queues, ({ kind, name, service }) => this.#idOf(kind, name, service));
+    const instances = queues.map((other, i) => {
+      const own = this.queues[queue[i]];
+      const ownMet = this.#met[queue[i]];
+      ownMet.queue.push(...moved(met[i].queue));
+      return Int32Array.from(other.instances, (name, k) => {
+        const at = this.#instanceOf(own, name);
+        ownMet.instances[at].push(...moved(met[i].instances[k]));
+        const capacity = other.statedCapacity[k];
+        if (capacity !== null) own.statedCapacity[at] = Math.max(own.statedCapacity[at] ?? 0, capacity);
+        own.maxInUse[at] = Math.max(own.maxInUse[at], other.maxInUse[k]);
+        own.queuedInUse[at] = Math.max(own.queuedInUse[at], other.queuedInUse[k]);
+        return at;
+      });
+    });
+    return { queue, instances };
   }
 
   /** @returns the kind of the first queue of each name that spans themselves name: holds of their own only name it. */

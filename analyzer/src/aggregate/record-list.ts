@@ -1,5 +1,11 @@
 import { grown } from '../model/growing.ts';
 
+/** The columns of a list, to be handed to another thread; they may be longer than the list. */
+export interface PackedRecords {
+  readonly length: number;
+  readonly columns: Readonly<Record<string, Column>>;
+}
+
 /**
  * Records in columns: some forty bytes each, where objects take three times that and the collector's time. Those that
  * come out are made on the spot; loops over many read the columns.
@@ -33,6 +39,26 @@ export abstract class RecordList<T> {
       return moved;
     });
     this.#length = order.length;
+  }
+
+  /** @returns the columns, which are not to be used here any more. */
+  pack(): PackedRecords {
+    const columns = Object.entries(this).filter((entry): entry is [string, Column] => isColumn(entry[1]));
+    return { length: this.#length, columns: Object.fromEntries(columns) };
+  }
+
+  /** Adds the records of a list of the same kind, as they are. @returns the index of the first. */
+  append({ length, columns }: PackedRecords): number {
+    const first = this.#length;
+    const own = this as unknown as Record<string, Column>;
+    for (const [name, column] of Object.entries(columns)) {
+      if (own[name].length < first + length) {
+        own[name] = grown(own[name].subarray(0, first) as Column, madeLike(column, first + length));
+      }
+      own[name].set(column.subarray(0, length), first);
+    }
+    this.#length = first + length;
+    return first;
   }
 
   /** Puts another column in the place of each. */

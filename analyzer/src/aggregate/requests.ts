@@ -18,8 +18,7 @@ export interface TimeRange {
 export interface PartOfRequests {
   /** No tree of the whole input has a true root. */
   readonly substitutes: boolean;
-  /** null: the earliest start of the part. */
-  readonly originUnixNano: bigint | null;
+  readonly originUnixNano: bigint;
   readonly routes: Names;
 }
 

@@ -25,3 +25,29 @@ export function orderByRequest(request: Int32Array, indexes: Int32Array): boolea
   for (const i of indexes.slice()) indexes[next[request[i]]++] = i;
   return true;
 }
+
+/** The records of each request, in the order of the list. */
+export class ByRequest {
+  /** Those of request r: members[offset[r]] .. members[offset[r + 1]]. */
+  readonly #offset: Int32Array;
+  readonly #members: Int32Array;
+
+  constructor({ request, length }: OfRequests, requests: number) {
+    const offset = new Int32Array(requests + 1);
+    for (let i = 0; i < length; i++) offset[request[i] + 1]++;
+    for (let r = 0; r < requests; r++) offset[r + 1] += offset[r];
+    this.#members = new Int32Array(length);
+    const next = offset.slice(0, requests);
+    for (let i = 0; i < length; i++) this.#members[next[request[i]]++] = i;
+    this.#offset = offset;
+  }
+
+  countOf(request: number): number {
+    return this.#offset[request + 1] - this.#offset[request];
+  }
+
+  /** @returns the index of the k-th record of a request; -1 where k is. */
+  at(request: number, k: number): number {
+    return k < 0 ? -1 : this.#members[this.#offset[request] + k];
+  }
+}

@@ -20,6 +20,13 @@ export interface SpanQueue {
   readonly instance: number;
 }
 
+/** What {@link QueueIndex.find} finds a queue by. */
+export interface NamedQueue {
+  readonly kind: ResourceKind;
+  readonly name: string;
+  readonly service: string;
+}
+
 /** The queue a span waits on or works for, by its class and process: looked up by name once for all that share them. */
 export class SpanQueues {
   readonly #index: QueueIndex;
@@ -27,7 +34,6 @@ export class SpanQueues {
   readonly #classes: Classes;
   readonly #pairs = new PairIds();
   readonly #known: (SpanQueue | undefined)[] = [];
-  readonly #found: (number | undefined)[] = [];
 
   constructor(index: QueueIndex, table: SpanTable, classes: Classes) {
     this.#index = index;
@@ -49,20 +55,19 @@ export class SpanQueues {
     return known;
   }
 
-  /** @returns the index of the queue a span belongs to, -1 without one. All queues are known by now. */
-  find(row: number): number {
-    const key = this.#key(row);
-    let found = this.#found[key];
-    if (found === undefined) {
-      const segment = this.#classes.segment[row];
-      const isAny = segment === WORK || segment === PAUSE || segment === DOWNSTREAM || isWait(segment);
-      const { kind, name } = this.#named(row);
-      const { service } = this.#table.resources[this.#table.resource[row]];
-      const known = name ?? (kind === 'eventloop' ? RESOURCE_EVENT_LOOP : null);
-      found = isAny && known !== null ? this.#index.find(kind, known, service) : -1;
-      this.#found[key] = found;
-    }
-    return found;
+  /** @returns the same number for spans of one class and process. */
+  number(row: number): number {
+    return this.#key(row);
+  }
+
+  /** @returns the name of the queue a span belongs to, null without one. Nothing is added. */
+  named(row: number): NamedQueue | null {
+    const segment = this.#classes.segment[row];
+    if (segment !== WORK && segment !== PAUSE && segment !== DOWNSTREAM && !isWait(segment)) return null;
+    const { kind, name } = this.#named(row);
+    const { service } = this.#table.resources[this.#table.resource[row]];
+    const known = name ?? (kind === 'eventloop' ? RESOURCE_EVENT_LOOP : null);
+    return known === null ? null : { kind, name: known, service };
   }
 
   #key(row: number): number {

@@ -64,8 +64,11 @@ export class StatementReader {
     return this.#number(row) * 2 + (this.#isStatement(row) ? 1 : 0);
   }
 
-  /** @returns what the calls of one operation have in common, as a number: what it is stands in the names given. */
-  operationOf(row: number, route: number): number {
+  /**
+   * @param routes names of the routes by number
+   * @returns what the calls of one operation have in common, as a number: what it is stands in the names given.
+   */
+  operationOf(row: number, route: number, routes: readonly string[]): number {
     const number = this.#number(row);
     const isStatement = this.#isStatement(row);
     const call = this.#calls.of(number * 2 + (isStatement ? 1 : 0), route);
@@ -73,7 +76,7 @@ export class StatementReader {
     if (known !== undefined) return known;
     const statement = isStatement ? this.#statement(row, number) : null;
     const what = statement?.relation ? `${statement.verb} ${statement.relation}` : this.#name(row);
-    const id = this.#operations.of(`${what}|${this.form(row)}|${route}`);
+    const id = this.#operations.of(`${what}\0${this.form(row)}\0${routes[route]}`);
     this.#operationOfCall[call] = id;
     return id;
   }

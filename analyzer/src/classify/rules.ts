@@ -61,7 +61,11 @@ export function loadRules(yamlText: string): Rules {
   const top = document.contents;
   const list = isMap(top) ? (top.get('rules', true) as Node | undefined) : top;
   if (!isSeq(list)) throw new RulesError(at(top), 'expected a list under `rules:`');
-  const rules = list.items.map((item) => readRule(item as Node, at));
+  return rulesOf(list.items.map((item) => readRule(item as Node, at)));
+}
+
+/** @returns rules as they are applied to a table. */
+export function rulesOf(rules: readonly Rule[]): Rules {
   const attributes = rules.flatMap((rule) => [
     ...rule.attributes.map(([key]) => key),
     ...Array.from(rule.resource.matchAll(IN_BRACES), ([, key]) => key),

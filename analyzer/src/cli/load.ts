@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import type { Analysis, AnalyzeOptions, Answer } from '../infer/analysis.ts';
 import { parseChange } from '../infer/what-if.ts';
 import type { Input } from '../model/input.ts';
@@ -41,35 +42,45 @@ export async function loadWithin(
   inputs: readonly string[],
   flags: CommonFlags,
 ): Promise<Answer> {
-  const [{ analyze }, { analyzeInParts }] = await Promise.all([
-    import('../infer/analysis.ts'),
+  const [{ analyzeInParts }, { memoryParts }] = await Promise.all([
     import('../infer/analysis-in-parts.ts'),
+    import('../model/memory-parts.ts'),
   ]);
-  const limits = {
+  const limits: { memoryBytes: number; threads?: number } = {
     memoryBytes,
     ...(memoryBytes < MEMORY_OF_THREADS ? { threads: 1 } : {}),
     ...threadsOf(flags),
   };
-  return loadBy<Answer>(inputs, flags, 'needed', limits, (input, options, line) => {
-    const { spilled } = input;
-    if (!spilled) return analyze(input, options);
+  return loadBy<Answer>(inputs, flags, 'needed', limits, async (input, options, line) => {
+    const parts = input.spilled ?? memoryParts(input.table);
     try {
-      return analyzeInParts(input, spilled, options, (progress) => line.passing(progress));
+      return await analyzeInParts(input, parts, options, {
+        onPart: (progress) => line.passing(progress),
+        threads: parts.rows < ROWS_FOR_THREADS ? 1 : (limits.threads ?? usualThreads()),
+      });
     } finally {
-      spilled.close();
+      parts.close();
     }
   });
 }
 
+/** With fewer spans a thread is not worth its start. */
+const ROWS_FOR_THREADS = 100_000;
+
 /** Each reading thread has a heap of its own: with less memory than this, one reads. */
 const MEMORY_OF_THREADS = 512 * 2 ** 20;
+
+/** Threads where nobody says how many. */
+function usualThreads(): number {
+  return Math.min(availableParallelism(), 4);
+}
 
 async function loadBy<A extends Answer>(
   inputs: readonly string[],
   flags: CommonFlags,
   attributes: 'needed' | 'all',
   limits: { readonly memoryBytes?: number; readonly threads?: number },
-  analysed: (input: Input, options: AnalyzeOptions, line: ReadingLine) => A,
+  analysed: (input: Input, options: AnalyzeOptions, line: ReadingLine) => A | Promise<A>,
 ): Promise<A> {
   const options = { ...analyzeOptions(flags), ...(await rulesOf(flags)), ...(await planOf(flags)) };
   const paths = inputs.length > 0 ? inputs : pipedInput();
@@ -91,7 +102,7 @@ async function loadBy<A extends Answer>(
       onProgress: (read) => line.update(read),
     });
     if (!input.spilled) line.analysing(input.table.length);
-    return analysed(input, options, line);
+    return await analysed(input, options, line);
   };
   try {
     // Standard input cannot be read again.

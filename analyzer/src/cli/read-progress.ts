@@ -38,9 +38,9 @@ export class ReadingLine {
   }
 }
 
-/** @returns `analysing 9,570,000 spans: pass 2 of 2, 42 %`. */
-export function passText({ spans, pass, passes, part, parts }: PartProgress): string {
-  return `analysing ${count(spans)} spans: pass ${pass} of ${passes}, ${Math.floor((100 * part) / parts)} %`;
+/** @returns `analysing 9,570,000 spans: 42 %`. */
+export function passText({ spans, part, parts }: PartProgress): string {
+  return `analysing ${count(spans)} spans: ${Math.floor((100 * part) / parts)} %`;
 }
 
 /** @returns `reading 42 % of 1.03 GB, 396,110 spans, 1.4 s left`; without a share where the size is not known. */

@@ -1,161 +1,143 @@
-import { collectActivity, type KnownBefore, statingServices } from '../aggregate/collect-activity.ts';
-import { GatheredRequests } from '../aggregate/gathered-requests.ts';
+import type { GatheredRequests } from '../aggregate/gathered-requests.ts';
 import { Gathering } from '../aggregate/gathering.ts';
-import { partsOf } from '../aggregate/groups.ts';
-import { collectRequests } from '../aggregate/requests.ts';
 import type { Requests } from '../aggregate/requests-types.ts';
-import { MOST_TEXTS, StatementReader } from '../aggregate/statement.ts';
+import { MOST_TEXTS } from '../aggregate/statement.ts';
 import type { EachPart } from '../aggregate/tree-parts.ts';
 import { REQUEST_OUTCOMES, type ResourceKind } from '../classify/types.ts';
-import { collectGarbage } from '../model/garbage.ts';
 import type { Input } from '../model/input.ts';
-import { Names } from '../model/names.ts';
+import { sharedI32 } from '../model/shared-memory.ts';
+import { startUnixNano } from '../model/span-table.ts';
 import type { TableParts } from '../model/table-parts.ts';
-import { TallySum } from '../tree/tally.ts';
 import { type AnalyzeOptions, type Answer, analyze, conclude, cutUp } from './analysis.ts';
+import { GatheredParts, type Known } from './gathered-parts.ts';
+import { PartThreads } from './part-threads.ts';
 import { detailsIn, type SpanDetails, type SpanLookup } from './span-lookup.ts';
+import { takeParts } from './take-parts.ts';
+
+export interface InParts {
+  /** Called before each part this thread reads. */
+  readonly onPart?: (progress: PartProgress) => void;
+  /** Threads that read the parts, this one included. The answer is the same for any number of them. */
+  readonly threads?: number;
+}
 
 /**
- * As {@link analyze}, of an input whose spans are not all in memory: whole traces are looked at part by part, once for
- * what they say and once more for what their holds consist of. The answer is the same.
- *
- * @param onPart called before each part
+ * As {@link analyze}, whole traces part by part: an input need not be in memory, a part small enough is worked on in the
+ * caches of a processor, and several threads may share them. The answer is the same.
  */
-export function analyzeInParts(
+export async function analyzeInParts(
   input: Input,
   parts: TableParts,
   options: AnalyzeOptions = {},
-  onPart: (progress: PartProgress) => void = () => {},
-): Answer {
+  { onPart = () => {}, threads = 1 }: InParts = {},
+): Promise<Answer> {
   // What an export states nothing about is rebuilt by comparing its traces with each other.
-  if (!new Gathering(input.table).activity.stated)
+  if (!new Gathering(parts.common).activity.stated)
     return analyze({ ...input, table: parts.whole() }, options);
-  let known = firstGuess(input, parts, options);
-  for (;;) {
-    const told = (pass: number) => (part: number) =>
-      onPart({ spans: parts.rows, pass, passes: PASSES, part, parts: parts.count });
-    const pass = gather(input, parts, options, known, told(1));
-    const missed = pass.learnt(known);
-    if (missed === null) return concludeParts(input, parts, options, pass, told(2));
-    known = missed;
+  const firstRow = firstRows(parts);
+  const { toleranceNs, keepClocks, fromUnixNano, toUnixNano, rules } = options;
+  let others =
+    threads < 2 || parts.count < 2
+      ? null
+      : new PartThreads(Math.min(threads, parts.count) - 1, {
+          parts: parts.share(),
+          options: { toleranceNs, keepClocks, fromUnixNano, toUnixNano },
+          rules: rules?.rules ?? null,
+          firstRow,
+        });
+  try {
+    let known = firstGuess(parts, options);
+    for (;;) {
+      const next = sharedI32(1);
+      const theirs = others?.gather({ known, next });
+      const gathered = new GatheredParts(parts.common, options, known);
+      takeParts(parts.count, next, (part) => {
+        onPart({ spans: parts.rows, part, parts: parts.count });
+        gathered.read(part, parts.load(part), firstRow[part]);
+      });
+      const packed = theirs === undefined ? [] : await theirs;
+      if (packed === null) {
+        // What a lost thread had read is read again, without others.
+        await others?.close();
+        others = null;
+        continue;
+      }
+      for (const one of packed) gathered.merge(one);
+      const { rank, order } = inOrder(gathered.requests);
+      const missed = learnt(gathered, rank, known);
+      if (missed === null) {
+        await others?.close();
+        return concludeParts(input, parts, options, { gathered, known, firstRow, rank, order });
+      }
+      known = missed;
+    }
+  } finally {
+    await others?.close();
   }
 }
 
 export interface PartProgress {
   /** Of all parts. */
   readonly spans: number;
-  /** 1: what the spans say; 2: what holds consist of. */
-  readonly pass: number;
-  readonly passes: number;
-  /** Parts done in this pass. */
+  /** Parts done. */
   readonly part: number;
   readonly parts: number;
 }
 
-const PASSES = 2;
-
-/** What has to be known of all parts before one can be read. */
-interface Known extends KnownBefore {
-  readonly substitutes: boolean;
+/** Number of the first row of each part, and of what would follow the last. */
+function firstRows(parts: TableParts): number[] {
+  const first = [0];
+  for (let part = 0; part < parts.count; part++) first.push(first[part] + parts.rowsOf(part));
+  return first;
 }
 
 /** Parts are much alike: what holds for the first nearly always holds for all, and is checked afterwards. */
-function firstGuess(input: Input, parts: TableParts, options: AnalyzeOptions): Known {
-  const guess = { substitutes: false, instrumented: new Set<string>(), fewTexts: true, kinds: new Map() };
-  if (parts.count === 0) return guess;
-  const pass = gather(input, parts, options, guess, () => {}, 1);
-  return pass.learnt(guess) ?? guess;
-}
-
-interface Pass {
-  readonly tally: TallySum;
-  readonly gathering: Gathering;
-  readonly requests: GatheredRequests;
-  readonly routes: Names;
-  readonly names: Names;
-  readonly originUnixNano: bigint;
-  /** Number of the first row and the first request of each part, and of what would follow the last. */
-  readonly firstRow: readonly number[];
-  readonly firstRequest: readonly number[];
-  readonly rank: Int32Array;
-  readonly order: Int32Array;
-  readonly substitutes: boolean;
-  /** @returns what should have been known; null where it was. */
-  learnt(known: Known): Known | null;
-}
-
-/** One pass over the parts. */
-function gather(
-  input: Input,
-  parts: TableParts,
-  options: AnalyzeOptions,
-  known: Known,
-  onPart: (part: number) => void,
-  most = parts.count,
-): Pass {
-  const tally = new TallySum();
-  const gathering = new Gathering(input.table);
-  const requests = new GatheredRequests();
-  const routes = new Names();
-  const names = new Names();
-  const instrumented = new Set<string>();
-  const texts = new Set<number>();
-  const firstRow = [0];
-  const firstRequest = [0];
-  const tidy = tidier();
-  let originUnixNano: bigint | null = null;
-  for (let part = 0; part < most; part++) {
-    onPart(part);
+function firstGuess(parts: TableParts, options: AnalyzeOptions): Known {
+  let guess: Known = {
+    substitutes: false,
+    originUnixNano: 0n,
+    instrumented: new Set(),
+    fewTexts: true,
+    kinds: new Map(),
+  };
+  for (let part = 0; part < parts.count; part++) {
     const table = parts.load(part);
-    const { forest, partition, classes } = cutUp(table, options, names);
-    tally.add(forest);
-    const own = collectRequests(forest, classes, options, {
-      substitutes: known.substitutes,
-      originUnixNano,
-      routes,
-    });
-    if (own.count > 0) originUnixNano ??= own.originUnixNano;
-    gathering.startPart(firstRow[part], firstRequest[part]);
-    collectActivity(forest, partition, classes, own, gathering, known);
-    requests.add(forest, own, partsOf(forest, classes, partition));
-    for (const service of statingServices(forest, classes)) instrumented.add(service);
-    if (texts.size <= MOST_TEXTS) for (const text of new StatementReader(table).texts()) texts.add(text);
-    firstRow.push(firstRow[part] + table.length);
-    firstRequest.push(requests.length);
-    tidy(table.length);
+    const { trees } = cutUp(table, options).forest;
+    if (trees.length === 0) continue;
+    guess = { ...guess, originUnixNano: startUnixNano(table, trees[0].root) };
+    const gathered = new GatheredParts(parts.common, options, guess);
+    gathered.read(part, table, 0);
+    return learnt(gathered, inOrder(gathered.requests).rank, guess) ?? guess;
   }
+  return guess;
+}
+
+/** @returns the requests in order, and where each stands in it. */
+function inOrder(requests: GatheredRequests): { order: Int32Array; rank: Int32Array } {
   const order = requests.inOrder();
   const rank = new Int32Array(order.length);
   for (let i = 0; i < order.length; i++) rank[order[i]] = i;
-  return {
-    tally,
-    gathering,
-    requests,
-    routes,
-    names,
-    originUnixNano: originUnixNano ?? 0n,
-    firstRow,
-    firstRequest,
-    rank,
-    order,
-    substitutes: known.substitutes,
-    learnt(before) {
-      const { trees, trueRoots } = tally.total();
-      const now: Known = {
-        substitutes: trees > 0 && trueRoots === 0,
-        instrumented,
-        fewTexts: texts.size <= MOST_TEXTS,
-        kinds: gathering.index.kinds((request) => rank[request]),
-      };
-      const isSame =
-        now.substitutes === before.substitutes &&
-        now.fewTexts === before.fewTexts &&
-        instrumented.size === before.instrumented.size &&
-        [...instrumented].every((service) => before.instrumented.has(service)) &&
-        sameKinds(gathering.namedByHolds, now.kinds, before.kinds);
-      return isSame ? null : now;
-    },
+  return { order, rank };
+}
+
+/** @returns what should have been known of the parts that were read; null where it was. */
+function learnt(gathered: GatheredParts, rank: Int32Array, before: Known): Known | null {
+  const { tally, gathering, instrumented, texts } = gathered;
+  const { trees, trueRoots } = tally.total();
+  const now: Known = {
+    originUnixNano: before.originUnixNano,
+    substitutes: trees > 0 && trueRoots === 0,
+    instrumented,
+    fewTexts: texts.size <= MOST_TEXTS,
+    kinds: gathering.index.kinds((request) => rank[request]),
   };
+  const isSame =
+    now.substitutes === before.substitutes &&
+    now.fewTexts === before.fewTexts &&
+    instrumented.size === before.instrumented.size &&
+    [...instrumented].every((service) => before.instrumented.has(service)) &&
+    sameKinds(gathering.namedByHolds, now.kinds, before.kinds);
+  return isSame ? null : now;
 }
 
 function sameKinds(
@@ -166,60 +148,46 @@ function sameKinds(
   return [...names].every((name) => a.get(name) === b.get(name));
 }
 
+interface Read {
+  readonly gathered: GatheredParts;
+  readonly known: Known;
+  readonly firstRow: readonly number[];
+  readonly order: Int32Array;
+  readonly rank: Int32Array;
+}
+
 function concludeParts(
   input: Input,
   parts: TableParts,
   options: AnalyzeOptions,
-  pass: Pass,
-  onPart: (part: number) => void,
+  { gathered, known, firstRow, order, rank }: Read,
 ): Answer {
-  const { gathering, rank, order, firstRow, firstRequest, names } = pass;
-  const requests = pass.requests.settle(order, pass.routes.list, {
+  const { gathering, names, requestsOf } = gathered;
+  const requests = gathered.requests.settle(order, gathered.routes.list, {
     outcomes: REQUEST_OUTCOMES,
-    substitutes: pass.substitutes,
+    substitutes: known.substitutes,
   });
-  pass.requests.forget();
-  gathering.settle(rank, Number(requests.originUnixNano - pass.originUnixNano));
+  gathered.requests.forget();
+  gathering.settle(rank, Number(requests.originUnixNano - known.originUnixNano));
   const eachPart: EachPart = (visit) => {
-    const tidy = tidier();
     for (let part = 0; part < parts.count; part++) {
-      onPart(part);
       const { forest, classes } = cutUp(parts.load(part), options, names);
-      visit({
-        forest,
-        classes,
-        firstRow: firstRow[part],
-        requests: rank.slice(firstRequest[part], firstRequest[part + 1]),
-      });
-      tidy(forest.table.length);
+      const { first, end } = requestsOf.get(part) ?? { first: 0, end: 0 };
+      visit({ forest, classes, firstRow: firstRow[part], requests: rank.slice(first, end) });
     }
   };
   return conclude(
     {
       input,
-      tally: pass.tally.total(),
+      tally: gathered.tally.total(),
       requests,
-      parts: pass.requests.parts(),
+      parts: gathered.requests.parts(),
       gathering,
-      rows: Math.max(0, ...firstRow.slice(1).map((end, part) => end - firstRow[part])),
       eachPart,
-      spans: lookupOf(parts, firstRow, requests, pass.requests),
+      spans: lookupOf(parts, firstRow, requests, gathered.requests),
     },
     options,
   );
-}
-
-/** Parts leave as much behind as they take; every so many rows it is collected. */
-const TIDY_AFTER_ROWS = 200_000;
-
-function tidier(): (rows: number) => void {
-  let since = 0;
-  return (rows) => {
-    since += rows;
-    if (since < TIDY_AFTER_ROWS) return;
-    collectGarbage(since);
-    since = 0;
-  };
 }
 
 /** Finds spans by loading the parts they lie in. */

@@ -1,8 +1,10 @@
 import { buildModels } from '../aggregate/build-models.ts';
-import { collectActivity } from '../aggregate/collect-activity.ts';
-import type { Gathering } from '../aggregate/gathering.ts';
+import { collectActivity, type KnownBefore } from '../aggregate/collect-activity.ts';
+import { cutHosts } from '../aggregate/cut-hosts.ts';
+import { Gathering } from '../aggregate/gathering.ts';
 import { type Parts, partsOf } from '../aggregate/groups.ts';
 import { addHoldContents } from '../aggregate/hold-contents.ts';
+import { byRequest, HostPieces, type Overlay } from '../aggregate/host-pieces.ts';
 import { clipPlan, type LoadPlan, parseLoadPlan } from '../aggregate/load-plan.ts';
 import { measureLoops } from '../aggregate/measured-loop.ts';
 import { rebuild } from '../aggregate/official/index.ts';
@@ -13,7 +15,7 @@ import { collectRequests } from '../aggregate/requests.ts';
 import type { Requests } from '../aggregate/requests-types.ts';
 import { resourceRows } from '../aggregate/resource-rows.ts';
 import { sumSeries } from '../aggregate/series.ts';
-import type { EachPart } from '../aggregate/tree-parts.ts';
+import { type EachPart, holdsRow } from '../aggregate/tree-parts.ts';
 import type { Recovery, ResourceRow, WindowRow } from '../aggregate/types.ts';
 import type { Sampling } from '../aggregate/weights.ts';
 import { windowRows } from '../aggregate/window-rows.ts';
@@ -99,7 +101,8 @@ export function analyze(input: Input, options: AnalyzeOptions = {}): Analysis {
   const requests = collectRequests(forest, classes, options);
   const parts = partsOf(forest, classes, parted);
   options.onRequests?.({ input, tally, forest, partition: parted, classes, requests, parts });
-  const gathering = collectActivity(forest, parted, classes, requests);
+  const gathering = new Gathering(table);
+  gatherPart({ forest, partition: parted, classes, requests }, gathering, null);
   collectGarbage(table.length);
   const all = Int32Array.from({ length: requests.count }, (_, i) => i);
   const found: Found = {
@@ -108,7 +111,6 @@ export function analyze(input: Input, options: AnalyzeOptions = {}): Analysis {
     requests,
     parts,
     gathering,
-    rows: table.length,
     eachPart: (visit) => visit({ forest, classes, firstRow: 0, requests: all }),
     spans: lookupIn(forest, requests),
   };
@@ -134,18 +136,39 @@ export function cutUp(table: SpanTable, options: AnalyzeOptions, names?: Names):
   return { forest, partition: parted, classes: classify(table, forest, options.rules, names) };
 }
 
+/** Reads what happened in the trees of one part of an input. */
+export function gatherPart(
+  { forest, partition, classes, requests }: CutUp & { readonly requests: Requests },
+  gathering: Gathering,
+  known: KnownBefore | null,
+): void {
+  const { activity, index, pieces, firstRow, firstRequest, since } = gathering;
+  collectActivity(forest, partition, classes, requests, gathering, known);
+  // What is not stated has to be rebuilt before anybody knows what is held.
+  if (!activity.stated) return;
+  const holds = byRequest(activity.holds, since.holds);
+  cutHosts(
+    pieces,
+    { forest, classes, firstRow },
+    index,
+    activity,
+    holds,
+    since,
+    (i) => requests.startNs[i - firstRequest],
+  );
+}
+
 /** All that was read from the trees of an input, and how to look at them once more. */
 export interface Found extends Pick<Answer, 'input' | 'tally' | 'requests' | 'parts'> {
   readonly gathering: Gathering;
-  /** Rows of the largest part in memory. */
-  readonly rows: number;
   readonly eachPart: EachPart;
   readonly spans: SpanLookup;
 }
 
 /** The second half of an analysis: windows, queues and the verdict, from what was read from the trees. */
 export function conclude(found: Found, options: AnalyzeOptions): Answer {
-  const { input, tally, requests, parts, gathering, rows, eachPart, spans } = found;
+  const { input, tally, requests, parts, gathering, eachPart, spans } = found;
+  const rows = tally.spanRecords;
   const { activity, index, processes } = gathering;
   const given = choosePlan(input, options);
   const plan = given.plan && clipPlan(given.plan, options.fromUnixNano, options.toUnixNano);
@@ -156,7 +179,8 @@ export function conclude(found: Found, options: AnalyzeOptions): Answer {
   measureLoops(series, processes, input.table.resources, requests, input.metrics, timeline);
   const baselines = measureOpaque(activity, series, requests, timeline, lows);
   collectGarbage(rows);
-  addHoldContents(eachPart, requests, activity, index, series, baselines, rebuilt.overlays);
+  const pieces = rebuilt.any ? cutAgain(found, rebuilt.overlays) : gathering.pieces;
+  addHoldContents(pieces, requests, activity, index, series, baselines);
   forgetScratch();
   collectGarbage(rows);
   const { models, frame } = buildModels(series, timeline, baselines);
@@ -194,6 +218,30 @@ export function conclude(found: Found, options: AnalyzeOptions): Answer {
     verdict,
     notes: [...given.notes, ...timeline.notes].map((text) => ({ id: 'load-plan', text })),
   };
+}
+
+/** What was held in spans whose waits or holds had to be rebuilt first. */
+function cutAgain(
+  { eachPart, gathering, requests }: Found,
+  overlays: ReadonlyMap<number, readonly Overlay[]>,
+): HostPieces {
+  const { activity, index } = gathering;
+  const pieces = new HostPieces();
+  const holds = byRequest(activity.holds);
+  eachPart((part) => {
+    const own = holds.filter((i) => holdsRow(part, activity.holds.host[i]));
+    cutHosts(
+      pieces,
+      part,
+      index,
+      activity,
+      own,
+      { waits: 0, calls: 0 },
+      (request) => requests.startNs[request],
+      overlays,
+    );
+  });
+  return pieces;
 }
 
 /** The plan of the options, else the only one of the input. */

@@ -58,7 +58,8 @@ export class Spill {
     const rows = this.#write(length);
     this.#builder.keepNoRoom();
     const empty = this.#builder.build([]);
-    return rows.parts({ empty, traceId: (trace) => this.#builder.traceId(trace) });
+    const { traces } = this.#builder.counts;
+    return rows.parts(empty, traces, (trace) => this.#builder.traceId(trace));
   }
 
   /** Lets go of the file: nothing will come of it. */

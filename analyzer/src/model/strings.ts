@@ -1,4 +1,5 @@
 import { hashBytes } from './content-hash.ts';
+import { bufferOver, sharedI32, sharedU8, sharedU32 } from './shared-memory.ts';
 
 /** Text is stored in chunks of this size; a longer one gets a chunk of its own. */
 const CHUNK_BITS = 22;
@@ -17,6 +18,14 @@ export interface TextBlock {
   readonly bytes: Uint8Array;
 }
 
+/** A pool that other threads can read, as it stands: what is added later is not theirs. */
+export interface SharedStrings {
+  readonly chunks: readonly Uint8Array[];
+  readonly meta: Int32Array;
+  readonly size: number;
+  readonly slots: Uint32Array;
+}
+
 interface Chunk {
   readonly bytes: Buffer;
   readonly view: DataView;
@@ -29,19 +38,41 @@ interface Chunk {
  * the replacement character.)
  */
 export class StringPool {
-  readonly #chunks: Chunk[] = [newChunk(FIRST_CHUNK_BYTES)];
+  readonly #chunks: Chunk[];
   #used = 0;
   /**
    * Three numbers a text, side by side for the processor's cache: hash, length, and where it begins (chunk number in
    * the upper bits, position in the lower).
    */
-  #meta = new Int32Array(1024 * 3);
-  #size = 1;
+  #meta: Int32Array;
+  #size: number;
   /** Open addressing over ids; 0 is free. */
-  #slots = new Uint32Array(4096);
-  readonly #texts: (string | undefined)[] = [''];
+  #slots: Uint32Array;
+  readonly #texts: (string | undefined)[];
+  /** Another thread's: nothing can be added. */
+  readonly #isOthers: boolean;
   #recent = new Map<string, number>();
   #scratch = newChunk(1 << 12);
+
+  /** @param shared a pool of another thread, to be read only. */
+  constructor(shared: SharedStrings | null = null) {
+    this.#chunks = shared?.chunks.map(chunkOver) ?? [newChunk(FIRST_CHUNK_BYTES)];
+    this.#isOthers = shared !== null;
+    this.#meta = shared?.meta ?? sharedI32(1024 * 3);
+    this.#size = shared?.size ?? 1;
+    this.#slots = shared?.slots ?? sharedU32(4096);
+    this.#texts = new Array(this.#size);
+    this.#texts[0] = '';
+  }
+
+  share(): SharedStrings {
+    return {
+      chunks: this.#chunks.map(({ bytes }) => new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)),
+      meta: this.#meta,
+      size: this.#size,
+      slots: this.#slots,
+    };
+  }
 
   /** @returns the id of a text, adding it when it is new. */
   intern(text: string): number {
@@ -175,6 +206,7 @@ export class StringPool {
   }
 
   #add(bytes: Uint8Array, from: number, end: number, hash: number, slot: number): number {
+    if (this.#isOthers) throw new Error('text cannot be added to the pool of another thread');
     const length = end - from;
     if (this.#used + length > this.#chunks[this.#chunks.length - 1].bytes.length) {
       if (this.#chunks.length === MAX_CHUNKS) throw new Error('more than 4 GB of distinct text');
@@ -197,13 +229,13 @@ export class StringPool {
   }
 
   #growMeta(): void {
-    const larger = new Int32Array(this.#meta.length * 2);
+    const larger = sharedI32(this.#meta.length * 2);
     larger.set(this.#meta);
     this.#meta = larger;
   }
 
   #rehash(): void {
-    const slots = new Uint32Array(this.#slots.length * 2);
+    const slots = sharedU32(this.#slots.length * 2);
     const mask = slots.length - 1;
     for (let id = 1; id < this.#size; id++) {
       let slot = this.#meta[id * 3] & mask;
@@ -214,9 +246,13 @@ export class StringPool {
   }
 }
 
-function newChunk(length: number): Chunk {
-  const bytes = Buffer.allocUnsafeSlow(length);
+function chunkOver(memory: Uint8Array): Chunk {
+  const bytes = bufferOver(memory);
   return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length) };
+}
+
+function newChunk(length: number): Chunk {
+  return chunkOver(sharedU8(length));
 }
 
 function sameBytes(

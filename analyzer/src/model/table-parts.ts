@@ -1,3 +1,5 @@
+import { openMemoryParts, type SharedMemoryParts } from './memory-parts.ts';
+import { PartFile, type SharedPartFile } from './part-file.ts';
 import type { SpanTable } from './span-table.ts';
 
 /** The spans of an input in parts: every trace lies wholly in one of them. All tables share texts, resources and scopes. */
@@ -5,10 +7,24 @@ export interface TableParts {
   readonly count: number;
   /** Of all parts. */
   readonly rows: number;
+  /** A table with all that the parts share; its rows, if it has any, are nobody's business. */
+  readonly common: SpanTable;
+  /** @returns rows of one part. */
+  rowsOf(part: number): number;
   /** @returns the table of one part: gone when the next one is loaded. */
   load(part: number): SpanTable;
   /** @returns one table of all parts. */
   whole(): SpanTable;
+  /** @returns what another thread can open, while these are not closed. */
+  share(): SharedParts;
   /** Lets go of what the parts are kept in. */
   close(): void;
+}
+
+/** Parts as they are handed to another thread of the process. */
+export type SharedParts = SharedMemoryParts | SharedPartFile;
+
+/** @returns the parts of another thread. */
+export function openParts(shared: SharedParts): TableParts {
+  return shared.kind === 'file' ? PartFile.open(shared) : openMemoryParts(shared);
 }

@@ -25,41 +25,72 @@ export function tallyOf(forest: Forest): Tally {
   return sum.total();
 }
 
+export interface PackedTally {
+  readonly sum: Tally;
+  readonly offsets: readonly ClockOffset[];
+}
+
 /** Adds up the tallies of the parts of an input. */
 export class TallySum {
   #sum: Tally = EMPTY;
   readonly #offsets: ClockOffset[] = [];
 
   add({ table, state, trees, counters, clockOffsets }: Forest): void {
-    const before = this.#sum;
-    let spans = before.spans;
+    let spans = 0;
     for (let row = 0; row < table.length; row++) if (state[row] !== STATE.dropped) spans++;
-    let [first, last] = [before.firstUnixNano, before.lastUnixNano];
-    if (trees.length > 0) {
-      // Trees stand in order of their start.
-      const [own, ownLast] = [trees[0], trees[trees.length - 1]].map(({ root }) =>
-        startUnixNano(table, root),
-      );
-      if (first === null || own < first) first = own;
-      if (last === null || ownLast > last) last = ownLast;
-    }
-    for (const offset of clockOffsets) this.#offsets.push(offset);
+    // Trees stand in order of their start.
+    const [first, last] = [trees[0], trees[trees.length - 1]].map((tree) =>
+      tree === undefined ? null : startUnixNano(table, tree.root),
+    );
+    this.merge({
+      sum: {
+        spanRecords: table.length,
+        spans,
+        traces: table.traceIds.length,
+        trees: trees.length,
+        trueRoots: trees.filter((tree) => tree.kind === 'true').length,
+        orphanRoots: trees.filter((tree) => tree.kind === 'orphan').length,
+        firstUnixNano: first,
+        lastUnixNano: last,
+        counters,
+      },
+      offsets: clockOffsets,
+    });
+  }
+
+  /** To be handed to another thread. */
+  pack(): PackedTally {
+    return { sum: this.#sum, offsets: this.#offsets };
+  }
+
+  /** Adds the tallies of other parts. */
+  merge({ sum, offsets }: PackedTally): void {
+    const before = this.#sum;
+    for (const offset of offsets) this.#offsets.push(offset);
     this.#sum = {
-      spanRecords: before.spanRecords + table.length,
-      spans,
-      traces: before.traces + table.traceIds.length,
-      trees: before.trees + trees.length,
-      trueRoots: before.trueRoots + trees.filter((tree) => tree.kind === 'true').length,
-      orphanRoots: before.orphanRoots + trees.filter((tree) => tree.kind === 'orphan').length,
-      firstUnixNano: first,
-      lastUnixNano: last,
-      counters: added(before.counters, counters),
+      spanRecords: before.spanRecords + sum.spanRecords,
+      spans: before.spans + sum.spans,
+      traces: before.traces + sum.traces,
+      trees: before.trees + sum.trees,
+      trueRoots: before.trueRoots + sum.trueRoots,
+      orphanRoots: before.orphanRoots + sum.orphanRoots,
+      firstUnixNano: earlier(before.firstUnixNano, sum.firstUnixNano),
+      lastUnixNano: later(before.lastUnixNano, sum.lastUnixNano),
+      counters: added(before.counters, sum.counters),
     };
   }
 
   total(): Tally {
     return { ...this.#sum, counters: { ...this.#sum.counters, skew: skewPairs(this.#offsets) } };
   }
+}
+
+function earlier(a: bigint | null, b: bigint | null): bigint | null {
+  return a === null || (b !== null && b < a) ? b : a;
+}
+
+function later(a: bigint | null, b: bigint | null): bigint | null {
+  return a === null || (b !== null && b > a) ? b : a;
 }
 
 function added(a: RepairCounters, b: RepairCounters): RepairCounters {

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { loadRules } from '../../../analyzer/src/classify/rules.ts';
 import { type AnalyzeOptions, analyze } from '../../../analyzer/src/infer/analysis.ts';
 import { analyzeInParts, type PartProgress } from '../../../analyzer/src/infer/analysis-in-parts.ts';
 import type { Input } from '../../../analyzer/src/model/input.ts';
+import { memoryParts } from '../../../analyzer/src/model/memory-parts.ts';
 import { startUnixNano } from '../../../analyzer/src/model/span-table.ts';
 import { buildReport } from '../../../analyzer/src/report/build.ts';
 import { jsonReport } from '../../../analyzer/src/report/json.ts';
@@ -19,23 +21,33 @@ import { anySpansOfRequests, inputOf } from '../random-spans.ts';
 import { tableOf } from '../tree/spans.ts';
 import { hotRowInput } from '../tui/support.ts';
 
-function inParts(input: Input, parts: number, options: AnalyzeOptions, onPart?: (one: PartProgress) => void) {
+async function inParts(
+  input: Input,
+  parts: number,
+  options: AnalyzeOptions,
+  onPart?: (one: PartProgress) => void,
+) {
   const limited = spilled(input, parts);
   const kept = limited.spilled;
   assert.ok(kept);
   try {
-    return analyzeInParts(limited, kept, options, onPart);
+    return await analyzeInParts(limited, kept, options, onPart ? { onPart } : {});
   } finally {
     kept.close();
   }
 }
 
-function assertSame(input: Input, parts: number, options: AnalyzeOptions = {}): void {
-  const [whole, limited] = [analyze(input, options), inParts(input, parts, options)].map((answer) =>
-    buildReport(answer),
-  );
-  assert.equal(jsonReport(limited), jsonReport(whole));
-  assert.equal(textReport(limited), textReport(whole));
+async function assertSame(input: Input, parts: number, options: AnalyzeOptions = {}): Promise<void> {
+  const answers = [
+    analyze(input, options),
+    await inParts(input, parts, options),
+    await analyzeInParts(input, memoryParts(input.table, input.table.length / parts), options),
+  ];
+  const [whole, ...others] = answers.map((answer) => buildReport(answer));
+  for (const other of others) {
+    assert.equal(jsonReport(other), jsonReport(whole));
+    assert.equal(textReport(other), textReport(whole));
+  }
 }
 
 const VARIANTS: readonly (readonly [string, Partial<ExportOptions>])[] = [
@@ -49,37 +61,58 @@ const VARIANTS: readonly (readonly [string, Partial<ExportOptions>])[] = [
 
 for (const [f, family] of FAMILIES.entries()) {
   const [name, change] = VARIANTS[f % VARIANTS.length];
-  test(`in parts and as a whole: ${family}, ${name}`, () => {
+  test(`in parts and as a whole: ${family}, ${name}`, async () => {
     const run = simulate(briefly(blueprint(40 + f, { family }).scenario), { record: true, stopAtEnd: false });
     const input = toInput(run, { ...FULL_EXPORT, ...change });
-    for (const parts of [1, 2, 7]) assertSame(input, parts);
+    for (const parts of [1, 2, 7]) await assertSame(input, parts);
   });
 }
 
-test('in parts and as a whole: whatever the spans say', () => {
-  fc.assert(
-    fc.property(anySpansOfRequests, fc.integer({ min: 1, max: 5 }), (spans, parts) =>
+test('in parts and as a whole: whatever the spans say', async () => {
+  await fc.assert(
+    fc.asyncProperty(anySpansOfRequests, fc.integer({ min: 1, max: 5 }), (spans, parts) =>
       assertSame(inputOf(tableOf(spans)), parts),
     ),
     { numRuns: 80 },
   );
 });
 
-test('in parts and as a whole: a time range, a change, clocks as they are', () => {
+test('in parts and as a whole: a time range, a change, clocks as they are', async () => {
   const input = hotRowInput();
   const { first, last } = startsOf(input);
   const fromUnixNano = first + (last - first) / 4n;
   const lock = analyze(input).models.find((model) => model.kind === 'lock');
   assert.ok(lock);
-  assertSame(input, 5, { fromUnixNano, whatIf: [`${lock.name} hold x0.5`], keepClocks: true });
+  await assertSame(input, 5, { fromUnixNano, whatIf: [`${lock.name} hold x0.5`], keepClocks: true });
 });
 
-test('progress counts the parts of each of two passes', () => {
+test('several threads and one: links and rules included', async () => {
+  const run = simulate(briefly(blueprint(41, { family: FAMILIES[0] }).scenario), {
+    record: true,
+    stopAtEnd: false,
+  });
+  const rules = loadRules('- { name: "*query*", segment: downstream, resource: db }');
+  for (const input of [hotRowInput(), toInput(run, FULL_EXPORT)]) {
+    const whole = jsonReport(buildReport(analyze(input, { rules })));
+    const parts = memoryParts(input.table, input.table.length / 9);
+    for (const threads of [2, 3]) {
+      assert.equal(
+        jsonReport(buildReport(await analyzeInParts(input, parts, { rules }, { threads }))),
+        whole,
+      );
+    }
+    const limited = spilled(input, 5);
+    assert.ok(limited.spilled);
+    const answer = await analyzeInParts(limited, limited.spilled, { rules }, { threads: 2 });
+    assert.equal(jsonReport(buildReport(answer)), whole);
+    limited.spilled.close();
+  }
+});
+
+test('progress counts the parts', async () => {
   const said: string[] = [];
-  inParts(hotRowInput(), 3, {}, ({ pass, passes, part, parts }) =>
-    said.push(`${pass}/${passes} ${part}/${parts}`),
-  );
-  assert.deepEqual(said.slice(-6), ['1/2 0/3', '1/2 1/3', '1/2 2/3', '2/2 0/3', '2/2 1/3', '2/2 2/3']);
+  await inParts(hotRowInput(), 3, {}, ({ part, parts }) => said.push(`${part}/${parts}`));
+  assert.deepEqual(said.slice(-3), ['0/3', '1/3', '2/3']);
 });
 
 /** The scenario under three short steps: below, near and beyond what it can serve. */

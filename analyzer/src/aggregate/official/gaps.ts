@@ -3,7 +3,7 @@ import type { Classes } from '../../classify/types.ts';
 import type { Piece } from '../../partition/types.ts';
 import type { Forest } from '../../tree/types.ts';
 import { ACQUIRED, type Activity } from '../activity.ts';
-import type { Overlay } from '../hold-contents.ts';
+import type { Overlay } from '../host-pieces.ts';
 import { Children } from '../pieces.ts';
 import type { QueueIndex } from '../queue-index.ts';
 import { topWindows } from '../queue-model.ts';

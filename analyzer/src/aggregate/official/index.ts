@@ -1,5 +1,5 @@
 import type { Activity } from '../activity.ts';
-import type { Overlay } from '../hold-contents.ts';
+import type { Overlay } from '../host-pieces.ts';
 import type { QueueIndex } from '../queue-index.ts';
 import type { Requests } from '../requests-types.ts';
 import type { EachPart } from '../tree-parts.ts';

@@ -1,7 +1,7 @@
 import { RESOURCE_EVENT_LOOP } from '@waitfall/instrumentation/conventions';
 import type { Forest } from '../../tree/types.ts';
 import { ACQUIRED, type Activity } from '../activity.ts';
-import type { Overlay } from '../hold-contents.ts';
+import type { Overlay } from '../host-pieces.ts';
 import { addClipped, windowAt } from '../intervals.ts';
 import type { Requests } from '../requests-types.ts';
 import type { Timeline } from '../windows.ts';

@@ -1,6 +1,6 @@
 import type { Forest } from '../../tree/types.ts';
 import { ACQUIRED, type Activity } from '../activity.ts';
-import type { Overlay } from '../hold-contents.ts';
+import type { Overlay } from '../host-pieces.ts';
 import type { QueueIndex } from '../queue-index.ts';
 import { topWindows } from '../queue-model.ts';
 import type { Requests } from '../requests-types.ts';

@@ -1,0 +1,49 @@
+import { Worker } from 'node:worker_threads';
+import { AllAttributesNeeded } from '../tree/copy-text.ts';
+import type { PackedParts } from './gathered-parts.ts';
+import type { PartWorkerAnswer, PartWorkerStart, PartWorkerTask } from './part-worker.ts';
+
+/** Threads that read parts of an input beside the one that asks them to. */
+export class PartThreads {
+  readonly #workers: Worker[];
+
+  constructor(count: number, start: PartWorkerStart) {
+    // From the sources the worker is its own file; in the bundle it is one beside this one.
+    const file = import.meta.url.endsWith('.ts') ? './part-worker.ts' : './part-worker.js';
+    const url = new URL(file, import.meta.url);
+    this.#workers = Array.from({ length: count }, () => new Worker(url, { workerData: start }));
+    // Whoever waits for a thread hears of it.
+    for (const worker of this.#workers) worker.on('error', () => {});
+  }
+
+  /**
+   * Has all threads read parts until there are none left.
+   *
+   * @returns what each has gathered; null where a thread was lost, and what it gathered with it.
+   * @throws {@link AllAttributesNeeded}
+   */
+  async gather(task: PartWorkerTask): Promise<PackedParts[] | null> {
+    const answers = await Promise.all(this.#workers.map((worker) => ask(worker, task)));
+    const packed: PackedParts[] = [];
+    for (const answer of answers) {
+      if (answer === null) return null;
+      if (!('error' in answer)) packed.push(answer);
+      else if (answer.error.name === AllAttributesNeeded.name) throw new AllAttributesNeeded();
+      else return null;
+    }
+    return packed;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#workers.splice(0).map((worker) => worker.terminate()));
+  }
+}
+
+/** @returns its answer; null where it died. */
+function ask(worker: Worker, task: PartWorkerTask): Promise<PartWorkerAnswer | null> {
+  return new Promise((resolve) => {
+    worker.once('message', resolve);
+    worker.once('exit', () => resolve(null));
+    worker.postMessage(task);
+  });
+}

@@ -1,0 +1,203 @@
+import { extraOf, putExtra } from './row-block.ts';
+import { readerOfTexts, type SharedTexts, sharedI32, shareTexts } from './shared-memory.ts';
+import { openTable, type SharedTable, shareTable } from './shared-table.ts';
+import type { SpanEvent, SpanLink } from './span.ts';
+import { U8_COLUMNS, U32_COLUMNS } from './span-columns.ts';
+import type { SpanTable } from './span-table.ts';
+import type { TableParts } from './table-parts.ts';
+
+/** A part of so many rows is worked on in the caches of a processor. */
+const ROWS = 1 << 14;
+const FIRST_SHARE = 16;
+
+/** Which traces and rows each part has. */
+export interface Cut {
+  /** Part p has the traces firstTrace[p] .. firstTrace[p + 1]. */
+  readonly firstTrace: Int32Array;
+  /** Rows of part p are order[firstRow[p]] .. order[firstRow[p + 1]]; where there is no order, these rows themselves. */
+  readonly firstRow: Int32Array;
+  readonly order: Int32Array | null;
+}
+
+/** Parts in memory, as they are handed to another thread. */
+export interface SharedMemoryParts {
+  readonly kind: 'memory';
+  readonly table: SharedTable;
+  readonly cut: Cut;
+  readonly traceIds: SharedTexts;
+  /** Links and events of each part, serialized; null: there are none. */
+  readonly extras: readonly Uint8Array[] | null;
+}
+
+/**
+ * @param rows of a part, about; the first one has fewer, for it is looked at twice
+ * @returns a table in parts: traces that came together are together
+ */
+export function memoryParts(table: SpanTable, rows = ROWS): TableParts {
+  const cut = cutTable(table, rows);
+  return partsOf(table, cut, (trace) => table.traceIds[trace], null);
+}
+
+/** @returns the parts of another thread. */
+export function openMemoryParts({ table, cut, traceIds, extras }: SharedMemoryParts): TableParts {
+  return partsOf(openTable(table), cut, readerOfTexts(traceIds), extras);
+}
+
+function partsOf(
+  table: SpanTable,
+  cut: Cut,
+  traceId: (trace: number) => string,
+  extras: SharedMemoryParts['extras'],
+): TableParts {
+  const count = cut.firstTrace.length - 1;
+  return {
+    count,
+    rows: table.length,
+    common: table,
+    rowsOf: (part) => cut.firstRow[part + 1] - cut.firstRow[part],
+    load(part) {
+      const own = loadPart(table, cut, part, traceId);
+      if (extras === null) return own;
+      const [links, events] = [
+        new Map<number, readonly SpanLink[]>(),
+        new Map<number, readonly SpanEvent[]>(),
+      ];
+      putExtra(extras[part], 0, { links, events });
+      return { ...own, links, events };
+    },
+    whole: () => table,
+    share() {
+      const hasExtras = table.links.size > 0 || table.events.size > 0;
+      const extraOfPart = (_: unknown, part: number) => extraOf(table, rowsIn(cut, part));
+      return {
+        kind: 'memory',
+        table: shareTable(table),
+        cut,
+        traceIds: shareTexts(table.traceIds.length, traceId),
+        extras: hasExtras ? Array.from({ length: count }, extraOfPart) : null,
+      };
+    },
+    close: () => {},
+  };
+}
+
+function cutTable({ length, trace, traceIds }: SpanTable, rows: number): Cut {
+  const ofTrace = new Int32Array(traceIds.length);
+  for (let row = 0; row < length; row++) ofTrace[trace[row]]++;
+  const partOf = new Int32Array(traceIds.length);
+  const firstTrace = [0];
+  const firstRow = [0];
+  let own = 0;
+  let before = 0;
+  for (let t = 0; t < traceIds.length; t++) {
+    if (own >= (firstTrace.length === 1 ? rows / FIRST_SHARE : rows)) {
+      firstTrace.push(t);
+      firstRow.push((before += own));
+      own = 0;
+    }
+    own += ofTrace[t];
+    partOf[t] = firstTrace.length - 1;
+  }
+  if (traceIds.length > 0) {
+    firstTrace.push(traceIds.length);
+    firstRow.push(before + own);
+  }
+  return {
+    firstTrace: Int32Array.from(firstTrace),
+    firstRow: Int32Array.from(firstRow),
+    order: orderOf(trace, length, partOf, firstRow),
+  };
+}
+
+/** @returns the rows by part; null where they stand like that. */
+function orderOf(
+  trace: Uint32Array,
+  length: number,
+  partOf: Int32Array,
+  firstRow: readonly number[],
+): Int32Array | null {
+  let last = 0;
+  let isOrdered = true;
+  for (let row = 0; row < length && isOrdered; row++) {
+    const part = partOf[trace[row]];
+    isOrdered = part >= last;
+    last = part;
+  }
+  if (isOrdered) return null;
+  const order = sharedI32(length);
+  const next = Int32Array.from(firstRow);
+  for (let row = 0; row < length; row++) order[next[partOf[trace[row]]]++] = row;
+  return order;
+}
+
+function rowsIn({ firstRow, order }: Cut, part: number): Int32Array {
+  const [from, to] = [firstRow[part], firstRow[part + 1]];
+  return order?.subarray(from, to) ?? Int32Array.from({ length: to - from }, (_, i) => from + i);
+}
+
+function loadPart(
+  table: SpanTable,
+  { firstTrace, firstRow, order }: Cut,
+  part: number,
+  traceId: (trace: number) => string,
+): SpanTable {
+  const [from, to] = [firstRow[part], firstRow[part + 1]];
+  const own = order === null ? rowsBetween(table, from, to) : rowsOf(table, order.subarray(from, to));
+  const first = firstTrace[part];
+  return {
+    ...own,
+    trace: own.trace.map((trace) => trace - first),
+    traceIds: Array.from({ length: firstTrace[part + 1] - first }, (_, i) => traceId(first + i)),
+  };
+}
+
+/** Rows side by side, without a copy. */
+function rowsBetween(table: SpanTable, from: number, to: number): SpanTable {
+  const columns = Object.fromEntries(
+    [...U32_COLUMNS, ...U8_COLUMNS].map((name) => [name, table[name].subarray(from, to)]),
+  );
+  return {
+    ...table,
+    ...columns,
+    length: to - from,
+    attributeShape: table.attributeShape.subarray(from, to),
+    attributeOffset: table.attributeOffset.subarray(from, to + 1),
+    attributeRest: table.attributeRest.subarray(from, to),
+    links: ownOf(table.links, to - from, (i) => from + i),
+    events: ownOf(table.events, to - from, (i) => from + i),
+  };
+}
+
+/** Rows from anywhere, copied; what their attributes are is not. */
+function rowsOf(table: SpanTable, rows: Int32Array): SpanTable {
+  const picked = <T extends Uint32Array | Uint8Array>(column: T, into: T): T => {
+    for (let i = 0; i < rows.length; i++) into[i] = column[rows[i]];
+    return into;
+  };
+  const words = (column: Uint32Array) => picked(column, new Uint32Array(rows.length));
+  return {
+    ...table,
+    ...Object.fromEntries(U32_COLUMNS.map((name) => [name, words(table[name])])),
+    ...Object.fromEntries(U8_COLUMNS.map((name) => [name, picked(table[name], new Uint8Array(rows.length))])),
+    length: rows.length,
+    attributeShape: words(table.attributeShape),
+    attributeOffset: words(table.attributeOffset),
+    attributeRest: words(table.attributeRest),
+    links: ownOf(table.links, rows.length, (i) => rows[i]),
+    events: ownOf(table.events, rows.length, (i) => rows[i]),
+  };
+}
+
+function ownOf<T extends readonly SpanLink[] | readonly SpanEvent[]>(
+  all: ReadonlyMap<number, T>,
+  length: number,
+  rowAt: (i: number) => number,
+): ReadonlyMap<number, T> {
+  if (all.size === 0) return all;
+  const own = new Map<number, T>();
+  for (let i = 0; i < length; i++) {
+    const found = all.get(rowAt(i));
+    if (found !== undefined) own.set(i, found);
+  }
+  return own;
+}
