@@ -5,8 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { namePool } from '@waitfall/instrumentation';
 import type { Redis as RedisClient } from 'ioredis';
 import { freePort } from '../../../sample-app/src/postgres/free-port.ts';
+import { assertBetween, moment } from '../support/moments.ts';
 import { type Recording, request, startRecording } from '../support/recording.ts';
-import { assertBetween, attribute, moment, none, one } from './measured.ts';
+import { attribute, none, one } from './measured.ts';
 import { missing, startRedis, type TestServer } from './servers.ts';
 
 const skip = missing('redis-server');

@@ -6,8 +6,9 @@ import { wrapLimit, wrapQueue } from '@waitfall/instrumentation';
 import pLimit from 'p-limit';
 import PQueue from 'p-queue';
 import { openSlots } from '../../../instrumentation/src/adapters/slot-wait.ts';
+import { assertBetween, holdEndMs, holdMs, moment } from '../support/moments.ts';
 import { type Recording, request, startRecording } from '../support/recording.ts';
-import { assertBetween, attribute, holdEndMs, holdMs, moment, one } from './measured.ts';
+import { attribute, one } from './measured.ts';
 
 let recording: Recording;
 

@@ -5,18 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { namePool } from '@waitfall/instrumentation';
 import type { PoolConnection } from 'mysql2/promise';
 import { openSlots } from '../../../instrumentation/src/adapters/slot-wait.ts';
+import { assertBetween, holdEndMs, moment } from '../support/moments.ts';
 import { type Recording, request, startRecording } from '../support/recording.ts';
-import {
-  assertBetween,
-  attribute,
-  fourThroughTwo,
-  freeIsNoWait,
-  holdEndMs,
-  moment,
-  none,
-  one,
-  Visit,
-} from './measured.ts';
+import { attribute, fourThroughTwo, freeIsNoWait, none, one, Visit } from './measured.ts';
 import { missing, startMariadb, type TestServer } from './servers.ts';
 
 const skip = missing('mariadbd');

@@ -5,18 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type Postgres from 'postgres';
 import { openSlots } from '../../../instrumentation/src/adapters/slot-wait.ts';
 import { type Database, openDatabase } from '../../../sample-app/src/postgres/database.ts';
+import { assertBetween, holdEndMs, holdMs, moment } from '../support/moments.ts';
 import { type Recording, request, startRecording } from '../support/recording.ts';
-import {
-  assertBetween,
-  attribute,
-  fourThroughTwo,
-  freeIsNoWait,
-  holdEndMs,
-  holdMs,
-  moment,
-  none,
-  one,
-} from './measured.ts';
+import { attribute, fourThroughTwo, freeIsNoWait, none, one } from './measured.ts';
 
 const require = createRequire(import.meta.url);
 let recording: Recording;

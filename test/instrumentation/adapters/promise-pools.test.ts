@@ -8,17 +8,9 @@ import {
   openSlotsByPool,
   setSlotWarnMs,
 } from '../../../instrumentation/src/adapters/slot-wait.ts';
+import { assertBetween, moment } from '../support/moments.ts';
 import { type Recording, request, startRecording } from '../support/recording.ts';
-import {
-  type AnyPool,
-  assertBetween,
-  attribute,
-  fourThroughTwo,
-  freeIsNoWait,
-  moment,
-  none,
-  one,
-} from './measured.ts';
+import { type AnyPool, attribute, fourThroughTwo, freeIsNoWait, none, one } from './measured.ts';
 
 const require = createRequire(import.meta.url);
 let recording: Recording;

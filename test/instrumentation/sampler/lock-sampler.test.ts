@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type Postgres from 'postgres';
 import { lockSamplerReport, stopLockSampler } from '../../../instrumentation/src/pg/sampler/start.ts';
 import { type Database, openDatabase } from '../../../sample-app/src/postgres/database.ts';
+import { assertBetween, moment } from '../support/moments.ts';
 import { type Recorded, type Recording, request, startRecording } from '../support/recording.ts';
 
 let recording: Recording;
@@ -59,28 +60,48 @@ async function withClient<T>(run: (client: Client) => Promise<T>): Promise<T> {
   }
 }
 
+/** When the sampler was certainly among those who knew of a wait. */
+interface Seen {
+  /** Its first look that saw it lies before this, … */
+  readonly firstByMs: number;
+  /** … its last one after this. */
+  readonly lastFromMs: number;
+}
+
 /** Waits until the sampler has seen somebody wait a few times: how long that takes is the machine's affair. */
-async function seenWaiting(): Promise<void> {
+async function seenWaiting(): Promise<Seen> {
   const looks = () => lockSamplerReport()?.databases[0]?.pollsWithWaits ?? 0;
-  const enough = looks() + 3;
-  for (let tries = 0; looks() < enough && tries < 1_000; tries++) await sleep(10);
+  const atLeast = async (count: number) => {
+    for (let tries = 0; looks() < count && tries < 3_000; tries++) await sleep(10);
+    assert.ok(looks() >= count, 'the sampler saw nobody wait');
+  };
+  await atLeast(looks() + 1);
+  const firstByMs = moment();
+  await sleep(60);
+  const lastFromMs = moment();
+  // One look may be on its way: the one after it began after this.
+  await atLeast(looks() + 2);
+  return { firstByMs, lastFromMs };
 }
 
 /**
  * Somebody else takes locks, holds them until the sampler has seen who waits for them, and lets go.
  *
- * @returns when it has them.
+ * @returns when it has them. @see Seen, and when it begins to let go.
  */
-async function heldByOthers(statement: string): Promise<{ ended: Promise<unknown> }> {
+async function heldByOthers(statement: string): Promise<{ ended: Promise<Seen & { letGoMs: number }> }> {
   let taken = () => {};
   const has = new Promise<void>((resolve) => {
     taken = resolve;
   });
-  const ended = others.begin(async (tx) => {
-    await tx.unsafe(statement);
-    taken();
-    await seenWaiting();
-  });
+  let released: (Seen & { letGoMs: number }) | undefined;
+  const ended = others
+    .begin(async (tx) => {
+      await tx.unsafe(statement);
+      taken();
+      released = { ...(await seenWaiting()), letGoMs: moment() };
+    })
+    .then(() => released as Seen & { letGoMs: number });
   await has;
   return { ended };
 }
@@ -94,31 +115,33 @@ function lockWait(traceId: string): Recorded {
 }
 
 /**
- * Runs a statement into a lock of somebody else's, and compares what is recorded with how long the statement took:
- * nothing else holds it up.
+ * Runs a statement into a lock of somebody else's. What is recorded lies between what the test did and saw on both sides:
+ * the wait begins with the call and before the sampler had seen it, ends after the last look that the holder waited for and
+ * with the answer, and its bounds hold the true length, which is between those of the test.
  */
 async function assertSeen(holds: string, waits: string, resource: string): Promise<Recorded> {
   return withClient(async (client) => {
     const { ended } = await heldByOthers(holds);
-    let tookMs = 0;
+    let [calledMs, answeredMs] = [0, 0];
     const { traceId } = await request(async () => {
-      const startedMs = performance.now();
+      calledMs = moment();
       await client.query(waits);
-      tookMs = performance.now() - startedMs;
+      answeredMs = moment();
     });
-    await ended;
+    const { firstByMs, lastFromMs, letGoMs } = await ended;
     await client.query('SELECT pg_advisory_unlock_all()');
     const wait = lockWait(traceId);
     assert.equal(wait.attributes['waitfall.resource'], resource);
     assert.equal(wait.attributes['waitfall.outcome'], 'acquired');
     assert.equal(wait.attributes['waitfall.estimated'], true);
-    assert.ok(wait.lengthMs <= tookMs + 5, `${wait.lengthMs} ms recorded, the statement took ${tookMs} ms`);
-    assert.ok(wait.lengthMs >= tookMs - 100, `${wait.lengthMs} ms recorded of ${tookMs} ms`);
+    assertBetween(wait.startMs, calledMs, firstByMs, 'the wait begins');
+    assertBetween(wait.endMs, lastFromMs, answeredMs, 'the wait ends');
     const [minMs, maxMs] = ['min', 'max'].map(
       (end) => (wait.attributes[`waitfall.estimate.${end}_ns`] as number) / 1e6,
     );
     assert.ok(minMs <= wait.lengthMs + 0.001 && maxMs >= wait.lengthMs - 0.001, `${minMs} to ${maxMs} ms`);
-    assert.ok(maxMs >= tookMs - 100, `at most ${maxMs} ms of ${tookMs} ms`);
+    assertBetween(minMs, 0, answeredMs - calledMs, 'the lower bound');
+    assertBetween(maxMs, letGoMs - firstByMs, answeredMs - calledMs, 'the upper bound');
     return wait;
   });
 }
@@ -281,17 +304,36 @@ test('what is recorded without asking stays as it is, and both are compared', as
       await hold();
       await client.query('COMMIT');
     });
+  let isHeld = () => {};
+  const held = new Promise<void>((resolve) => {
+    isHeld = resolve;
+  });
+  let releasedMs = 0;
+  let calledMs = 0;
+  const first = async () => {
+    isHeld();
+    await seenWaiting();
+    releasedMs = moment();
+  };
   const [, second] = await withClient((one) =>
     withClient((two) =>
-      Promise.all([contend(one, seenWaiting), sleep(20).then(() => contend(two, () => sleep(1)))]),
+      Promise.all([
+        contend(one, first),
+        held.then(() => {
+          calledMs = moment();
+          return contend(two, () => sleep(1));
+        }),
+      ]),
     ),
   );
   const wait = lockWait(second.traceId);
   assert.equal(wait.attributes['waitfall.db.wait_events'], undefined);
   const { comparison } = lockSamplerReport() ?? assert.fail('no sampler');
   assert.equal(comparison.both, before + 1);
+  // Both begin with the call at the earliest, and end when the holder has let go at the earliest.
   const difference = comparison.differenceMs(0.5);
-  assert.ok(difference !== null && Math.abs(difference) < 100, `${difference} ms`);
+  assert.ok(difference !== null && Math.abs(difference) < wait.endMs - calledMs, `${difference} ms`);
+  assertBetween(wait.endMs, releasedMs, moment(), 'the wait ends');
 });
 
 test('a statement that waits for nothing is no wait; what it did is on its span', async () => {
