@@ -1,4 +1,4 @@
-import type { Frame, QueueModel } from '../aggregate/queue-model.ts';
+import { type Frame, type QueueModel, queueCalled } from '../aggregate/queue-model.ts';
 import { parseChange } from './change.ts';
 import { changeNetwork, processesOf } from './changed-network.ts';
 import { perSecond } from './numbers.ts';
@@ -12,13 +12,15 @@ export { parseChange } from './change.ts';
 const MEASURED = { low: 0.75, high: 1.1 } as const;
 /** What the network does not know (bursts, how holds scatter) moves the knee by about this much. */
 const SPREAD = 0.1;
+/** R is a mean of a sample: no knee lies above the lowest R by more than this. */
+const RATE_ERROR = 0.05;
 
 /**
  * What a change does to the knee: the lowest limit of the changed network of queues. Where the present first queue stays
  * the limit, its measured knee / its modelled one corrects the prediction; about other queues it says nothing.
  *
- * The range is 10 % both ways, and wider where a rate is known only between bounds (event loops). Its upper end is never
- * above the lowest R.
+ * The range is 10 % both ways, and wider where a rate is known only between bounds (event loops). Its upper end is not
+ * above the lowest R but for the error of R itself.
  */
 export function predict(
   text: string,
@@ -27,9 +29,9 @@ export function predict(
   present: Present | null,
 ): WhatIf {
   const change = parseChange(text);
-  const changed = models.find((model) => model.name === change.resource);
+  const changed = queueCalled(change.resource, models);
   if (!changed) {
-    const names = models.map((model) => model.name).join(', ');
+    const names = models.map((model) => model.label).join(', ');
     return unknown(text, `no queue is called ${change.resource}; known: ${names || 'none'}`);
   }
   const networkAt = (bound: Bound) =>
@@ -42,7 +44,7 @@ export function predict(
   if (known === null) {
     return unknown(
       text,
-      `the saturation rate of ${changed.name} is unknown, so the change has no known effect`,
+      `the saturation rate of ${changed.label} is unknown, so the change has no known effect`,
     );
   }
   const limiter = limiterOf(networkAt('best'), lowest);
@@ -52,21 +54,22 @@ export function predict(
   const limitAt = (bound: Bound) => (after(bound)[0] ?? lowest).perSecond * factor;
   const low = Math.min(center, limitAt('low')) * (1 - SPREAD);
   const highest = after('high');
-  const alone = Math.min(...highest.map(({ queue }) => queue.alonePerSecond!)) * Math.max(1, factor);
+  const alone =
+    Math.min(...highest.map(({ queue }) => queue.alonePerSecond!)) * Math.max(1, factor) * (1 + RATE_ERROR);
   const high = Math.max(center, Math.min(alone, Math.max(center, limitAt('high')) * (1 + SPREAD)));
   const byRate = [...limits].sort((a, b) => a.queue.alonePerSecond! - b.queue.alonePerSecond!);
   const runner = byRate.find((limit) => limit.queue.model !== limiter.model);
   const rate = limiter.alonePerSecond!;
-  const { kind, name } = limiter.model;
+  const { kind, name, label, queue } = limiter.model;
   const processes = 'capacity' in change ? processesOf(changed) : 1;
   const each = processes > 1 ? ` in each of ${processes} processes` : '';
   return {
     change: text,
     kneePerSecond: { low, high },
-    next: { kind, resource: name, saturatesAtPerSecond: rate },
+    next: { kind, resource: name, service: queue.service, saturatesAtPerSecond: rate },
     text:
-      `${text}${each}: knee at about ${perSecond(low)} to ${perSecond(high)}, then limited by ${name} ` +
-      `(alone ${perSecond(rate)}${runner ? `; after it ${runner.queue.model.name} at ${perSecond(runner.queue.alonePerSecond!)}` : ''})`,
+      `${text}${each}: knee at about ${perSecond(low)} to ${perSecond(high)}, then limited by ${label} ` +
+      `(alone ${perSecond(rate)}${runner ? `; after it ${runner.queue.model.label} at ${perSecond(runner.queue.alonePerSecond!)}` : ''})`,
   };
 }
 
