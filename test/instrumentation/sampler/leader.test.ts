@@ -21,8 +21,9 @@ before(async () => {
   recording = startRecording({ official: false });
   const require = createRequire(import.meta.url);
   pg = require('pg');
-  database = await openDatabase();
+  database = await openDatabase(process.env['WAITFALL_TEST_DATABASE']);
   others = require('postgres')(database.url, { max: 4, fetch_types: false });
+  await others`DROP TABLE IF EXISTS item`;
   await others`CREATE TABLE item (id int PRIMARY KEY, stock int)`;
   await others`INSERT INTO item VALUES (1, 1)`;
 });

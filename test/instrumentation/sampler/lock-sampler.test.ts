@@ -20,13 +20,14 @@ before(async () => {
   recording = startRecording({ official: false });
   const require = createRequire(import.meta.url);
   pg = require('pg');
-  database = await openDatabase();
+  database = await openDatabase(process.env['WAITFALL_TEST_DATABASE']);
   others = require('postgres')(database.url, { max: 8, fetch_types: false, onnotice: () => {} });
+  await others`DROP TABLE IF EXISTS item, audit`;
   await others`CREATE TABLE item (id int PRIMARY KEY, stock int)`;
   await others`INSERT INTO item SELECT n, 100 FROM generate_series(1, 10) AS n`;
   await others`CREATE TABLE audit (item int, at timestamptz)`;
   await others.unsafe(`
-    CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
+    CREATE OR REPLACE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN UPDATE item SET stock = stock WHERE id = 9; RETURN NEW; END $$;
     CREATE TRIGGER note AFTER INSERT ON audit FOR EACH ROW EXECUTE FUNCTION note()`);
   await warmUp();

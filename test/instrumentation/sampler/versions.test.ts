@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { chmod, chown, mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -7,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import type { Client as PgClient } from 'pg';
 import {
   type ActivityRow,
@@ -27,19 +29,53 @@ const folders = [
 ].filter((folder) => folder !== '' && existsSync(join(folder, 'bin', 'initdb')));
 
 test('the installed servers', {
-  skip: folders.length === 0 && `no other PostgreSQL in ${DEBIAN}`,
+  skip:
+    folders.length === 0 &&
+    `no other PostgreSQL in ${DEBIAN}, none named by WAITFALL_TEST_POSTGRES (folders with bin/postgres, ":" between them)`,
 }, async (t) => {
-  for (const folder of folders) await t.test(folder, () => waitAndAdvisoryLock(folder));
+  for (const folder of folders) {
+    await t.test(folder, async () => {
+      const server = await startServer(folder);
+      try {
+        await waitAndAdvisoryLock(server.port);
+        await otherTests(server.port);
+      } finally {
+        await server.close();
+      }
+    });
+  }
 });
 
+/** Everything that the sampler is tested for on the newest server, on this one. */
+async function otherTests(port: number): Promise<void> {
+  const files = ['lock-sampler.test.ts', 'leader.test.ts', 'wait-events.test.ts'].map((name) =>
+    fileURLToPath(new URL(name, import.meta.url)),
+  );
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const child = spawn(
+    process.execPath,
+    ['--conditions=waitfall-source', '--test', '--test-concurrency=1', ...files],
+    {
+      env: { ...env, WAITFALL_TEST_DATABASE: `postgres://postgres@127.0.0.1:${port}/postgres` },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
+  let output = '';
+  child.stdout.on('data', (chunk) => {
+    output += chunk;
+  });
+  const [status] = await once(child, 'exit');
+  assert.equal(status, 0, output);
+  assert.match(output, /pass [1-9]/);
+}
+
 /** What the sampler asks is valid, and tells a wait for a row, its holder and its table, and an advisory lock. */
-async function waitAndAdvisoryLock(folder: string): Promise<void> {
-  const server = await startServer(folder);
+async function waitAndAdvisoryLock(port: number): Promise<void> {
   const clients: PgClient[] = [];
   const connect = async () => {
     const client = new Client({
       host: '127.0.0.1',
-      port: server.port,
+      port,
       user: 'postgres',
       database: 'postgres',
     });
@@ -69,9 +105,9 @@ async function waitAndAdvisoryLock(folder: string): Promise<void> {
     assert.equal(busy.locktype, null);
     assert.equal(busy.wait_event, 'PgSleep');
     await asleep;
+    await holder.query('DROP TABLE item');
   } finally {
     for (const client of clients) await client.end().catch(() => {});
-    await server.close();
   }
 }
 
@@ -112,8 +148,9 @@ async function startServer(folder: string): Promise<{ port: number; close(): Pro
       'listen_addresses=127.0.0.1',
       '-c',
       'unix_socket_directories=',
+      // What the tests of wait events need: that it reads, and writes to the disk.
       '-c',
-      'fsync=off',
+      'shared_buffers=1MB',
     ],
     { stdio: ['ignore', 'ignore', 'pipe'], ...options },
   );
