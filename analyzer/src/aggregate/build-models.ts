@@ -1,3 +1,4 @@
+import { queueLabels } from '../model/queue-labels.ts';
 import { mean } from './averages.ts';
 import { type Capacity, capacityOf } from './capacity.ts';
 import { connectionRate } from './connection-rate.ts';
@@ -35,9 +36,10 @@ export function buildModels(
   let pre = rising.filter((w) => windows[w].arrivalsPerSecond <= PRE_TOP * topRate);
   if (pre.length < 2) pre = rising.slice(0, 2);
   const frame = (): Frame => ({ timeline, rising, lows, pre, topRate });
+  const labels = queueLabels(series.map(({ queue }) => queue));
   const build = () =>
     series
-      .map((own) => modelOf(own, frame(), baselines))
+      .map((own, i) => ({ ...modelOf(own, frame(), baselines), label: labels[i] }))
       .sort(
         (a, b) => (a.saturatesAt ?? Number.POSITIVE_INFINITY) - (b.saturatesAt ?? Number.POSITIVE_INFINITY),
       );
@@ -62,7 +64,7 @@ function servedShare({ holds, rejected, timedOut }: Series, w: number, requests:
   return lost > 0 && holds[w] > 0 ? holds[w] / (holds[w] + lost) : 1;
 }
 
-function modelOf(own: Series, frame: Frame, baselines: Baselines): QueueModel {
+function modelOf(own: Series, frame: Frame, baselines: Baselines): Omit<QueueModel, 'label'> {
   const { timeline, rising, lows, pre } = frame;
   const { windows } = timeline;
   const { queue } = own;

@@ -8,6 +8,8 @@ import type { Timeline } from './windows.ts';
 export interface QueueModel {
   readonly queue: Queue;
   readonly name: string;
+  /** For people: with the service where queues of several services have the name. */
+  readonly label: string;
   readonly kind: ResourceKind;
   readonly series: Series;
   /** What utilisation and demand are taken from: the busiest row of a lock, else the whole queue. */
@@ -117,4 +119,9 @@ export function demandOver(
     visits: visits / n,
     meanHoldNs: visits > 0 ? holdNs / visits : 0,
   };
+}
+
+/** @returns the queue of a name or a label; of several of one name the one nearest to saturation. */
+export function queueCalled(called: string, models: readonly QueueModel[]): QueueModel | undefined {
+  return models.find(({ label }) => label === called) ?? models.find(({ name }) => name === called);
 }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { queueCalled } from '../aggregate/queue-model.ts';
 import type { Analysis, AnalyzeOptions, Answer } from '../infer/analysis.ts';
 import { parseChange } from '../infer/what-if.ts';
 import type { Input } from '../model/input.ts';
@@ -134,10 +135,10 @@ function requireSelection({ tally, requests }: Answer, { fromUnixNano, toUnixNan
 /** Refuses a change to a queue that the input does not have: a typing error must not read as "no effect". */
 function requireQueues({ tally, models }: Answer, { whatIf = [] }: AnalyzeOptions): void {
   if (tally.trees === 0) return;
-  const queues = models.map((model) => model.name);
+  const queues = models.map((model) => model.label);
   for (const text of whatIf) {
     const { resource } = parseChange(text);
-    if (!queues.includes(resource)) {
+    if (queueCalled(resource, models) === undefined) {
       throw errors.noQueue('--what-if', resource, queues, suggestName(resource, queues));
     }
   }

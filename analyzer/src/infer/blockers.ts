@@ -121,8 +121,8 @@ export function topBlockers(facts: Facts, model: QueueModel, windows: readonly n
   const worst = [...traces.values()].sort((a, b) => b.ns - a.ns).slice(0, LISTED);
   return {
     id: 'top-blockers',
-    resource: model.name,
-    text: `waiters of ${model.name} waited for: ${shares.map(([what, ns]) => `${what} ${percent(ns / total)}`).join(', ')}; one trace alone made others wait ${duration(worst[0].ns)}`,
+    resource: model.label,
+    text: `waiters of ${model.label} waited for: ${shares.map(([what, ns]) => `${what} ${percent(ns / total)}`).join(', ')}; one trace alone made others wait ${duration(worst[0].ns)}`,
     values: Object.fromEntries(shares.map(([what, ns]) => [what, ns / total])),
     traces: worst.map(({ ref, blocker }) => ({ ...ref, blocker })),
   };

@@ -87,7 +87,7 @@ export function findChain(
 }
 
 function linkOf(model: QueueModel, earlier: readonly QueueModel[], edges: readonly Edge[]): ChainLink {
-  const link = { kind: model.kind, resource: model.name };
+  const link = { kind: model.kind, resource: model.name, service: model.queue.service };
   const incoming = edges
     .filter((edge) => edge.effect === model && earlier.includes(edge.cause))
     .sort((a, b) => b.share - a.share);

@@ -21,20 +21,20 @@ export function confidenceOf(facts: Facts, inference: Inference): Verdict['confi
   if (first) {
     const margin = next?.saturatesAt ? next.saturatesAt / first.rate : null;
     if (first.nearTies.length > 0) {
-      weak(2, `near tie: relief of ${first.nearTies.map((m) => m.name).join(', ')} helps about as much`);
+      weak(2, `near tie: relief of ${first.nearTies.map((m) => m.label).join(', ')} helps about as much`);
     } else if (margin !== null && margin < CLEAR_MARGIN) {
-      weak(1, `the next queue, ${next?.name}, is only ${percent(margin - 1)} away`);
+      weak(1, `the next queue, ${next?.label}, is only ${percent(margin - 1)} away`);
     } else if (margin !== null) {
-      reasons.push(`the next queue, ${next?.name}, saturates at ${short(margin)} times the rate`);
+      reasons.push(`the next queue, ${next?.label}, saturates at ${short(margin)} times the rate`);
     }
     if (first.rule === '7a') {
       weak(1, 'no queue is full by its own demand: the growth of a full hold was followed inwards');
     }
-    if (first.model.capacityFrom === 'inferred') weak(1, `the capacity of ${first.model.name} was inferred`);
-    if (first.model.demandFlat === false) weak(1, `own demand of ${first.model.name} changes with load`);
+    if (first.model.capacityFrom === 'inferred') weak(1, `the capacity of ${first.model.label} was inferred`);
+    if (first.model.demandFlat === false) weak(1, `own demand of ${first.model.label} changes with load`);
   } else if (next) {
-    if (next.capacityFrom === 'inferred') weak(1, `the capacity of ${next.name} was inferred`);
-    if (next.demandFlat === false) weak(1, `own demand of ${next.name} changes with load`);
+    if (next.capacityFrom === 'inferred') weak(1, `the capacity of ${next.label} was inferred`);
+    if (next.demandFlat === false) weak(1, `own demand of ${next.label} changes with load`);
   }
   if (facts.rebuilt) {
     weak(2, 'waits and holds were rebuilt from official spans, not stated by @waitfall/instrumentation');

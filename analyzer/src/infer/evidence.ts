@@ -26,7 +26,7 @@ export function evidenceOf(facts: Facts, inference: Inference, capacities: Capac
   if (model.demandFlat !== null) out.push(flat(model));
   out.push({
     id: 'knee',
-    resource: model.name,
+    resource: model.label,
     text: `knee ${perSecond(knee!.perSecond)}: ${knee!.how}`,
     values: { kneePerSecond: knee!.perSecond, saturatesAtPerSecond: model.saturatesAt, rule: first!.rule },
   });
@@ -40,8 +40,8 @@ export function evidenceOf(facts: Facts, inference: Inference, capacities: Capac
   for (const edge of chain!.edges) {
     out.push({
       id: 'chain-edge',
-      resource: edge.effect.name,
-      text: `${edge.cause.name} -> ${edge.effect.name}: its hold grew by ${duration(edge.holdGrowthNs)}, ${edge.share >= 0.995 ? 'all' : percent(edge.share)} of it waiting on ${edge.cause.name}`,
+      resource: edge.effect.label,
+      text: `${edge.cause.label} -> ${edge.effect.label}: its hold grew by ${duration(edge.holdGrowthNs)}, ${edge.share >= 0.995 ? 'all' : percent(edge.share)} of it waiting on ${edge.cause.label}`,
       values: { cause: edge.cause.name, holdGrowthNs: edge.holdGrowthNs, share: edge.share },
       traces: exemplars(facts, edge.cause, after),
     });
@@ -49,8 +49,8 @@ export function evidenceOf(facts: Facts, inference: Inference, capacities: Capac
   if (chain!.edges.length === 0) {
     out.push({
       id: 'longest-waits',
-      resource: model.name,
-      text: `longest waits on ${model.name} at and above the knee`,
+      resource: model.label,
+      text: `longest waits on ${model.label} at and above the knee`,
       traces: exemplars(facts, model, after),
     });
   }
@@ -58,8 +58,8 @@ export function evidenceOf(facts: Facts, inference: Inference, capacities: Capac
     const distance = tie.saturatesAt === null ? null : tie.saturatesAt / first!.rate - 1;
     out.push({
       id: 'near-tie',
-      resource: tie.name,
-      text: `${tie.name} saturates alone at ${perSecond(tie.saturatesAt ?? first!.rate)}, ${percent(Math.abs(distance ?? 0))} from ${model.name} at ${perSecond(first!.rate)}: raising only one moves the knee by little`,
+      resource: tie.label,
+      text: `${tie.label} saturates alone at ${perSecond(tie.saturatesAt ?? first!.rate)}, ${percent(Math.abs(distance ?? 0))} from ${model.label} at ${perSecond(first!.rate)}: raising only one moves the knee by little`,
       values: { saturatesAtPerSecond: tie.saturatesAt, margin: distance },
     });
   }
@@ -90,8 +90,8 @@ export function ruledOutOf(facts: Facts, inference: Inference): Statement[] {
       const why = filled.has(model) ? ', filled by the queues inside it' : '';
       return {
         id: 'ruled-out',
-        resource: model.name,
-        text: `${model.name}: ${alone}${use}${why}`,
+        resource: model.label,
+        text: `${model.label}: ${alone}${use}${why}`,
         values: { saturatesAtPerSecond: model.saturatesAt, utilization: u },
       };
     });
@@ -108,9 +108,9 @@ function headroom(facts: Facts): Statement[] {
       const inside = holdContents(model);
       return {
         id: 'headroom',
-        resource: model.name,
+        resource: model.label,
         text:
-          `${model.name} saturates alone at about ${perSecond(model.saturatesAt!)}, ${short(model.saturatesAt! / rate)} times the ${perSecond(rate)} seen` +
+          `${model.label} saturates alone at about ${perSecond(model.saturatesAt!)}, ${short(model.saturatesAt! / rate)} times the ${perSecond(rate)} seen` +
           `${u === null ? '' : `; utilisation ${short(u)}`}${inside ? `; ${inside.text}` : ''}`,
         values: {
           saturatesAtPerSecond: model.saturatesAt,
@@ -139,7 +139,7 @@ function aroundTheKnee(facts: Facts, model: QueueModel, knee: number): Statement
     return [
       {
         id: rate(w) < knee ? 'below-the-knee' : 'above-the-knee',
-        resource: model.name,
+        resource: model.label,
         text:
           `at ${perSecond(rate(w))}: utilisation ${u === null ? 'unknown' : short(u)}, mean wait ${duration(waitNs)}` +
           `${holdNs === null ? '' : `, mean hold ${duration(holdNs)} = own ${duration(ownNs!)} + waits inside ${duration(holdNs - ownNs!)}`}`,
@@ -160,7 +160,7 @@ function ownDemand(model: QueueModel): Statement {
   const key = model.busiestKey === null ? '' : ` (busiest row, key ${model.busiestKey})`;
   return {
     id: 'own-demand',
-    resource: model.name,
+    resource: model.label,
     text:
       `own demand ${duration(model.demandNs)} a request = ${short(model.visits)} visits x ${duration(perVisit)}${key}, ` +
       `${model.capacity === null ? 'capacity unknown' : `capacity ${short(model.capacity)}`}` +
@@ -179,7 +179,7 @@ function flat(model: QueueModel): Statement {
   const signed = `${change >= 0 ? '+' : ''}${percent(change)}`;
   return {
     id: model.demandFlat ? 'demand-flat' : 'demand-changes',
-    resource: model.name,
+    resource: model.label,
     text: model.demandFlat
       ? `own demand is flat below the knee (${signed}): the cost did not grow, the queue did`
       : `own demand changes by ${signed} below the knee: the cost per request depends on load`,
@@ -193,8 +193,8 @@ function holdContents(model: QueueModel): Statement | null {
   const parts = [...model.series.contents].sort((a, b) => b[1].ns - a[1].ns).slice(0, LISTED);
   return {
     id: 'hold-contents',
-    resource: model.name,
-    text: `inside the hold of ${model.name}: ${parts.map(([what, part]) => `${what} ${percent(part.ns / total)}`).join(', ')}`,
+    resource: model.label,
+    text: `inside the hold of ${model.label}: ${parts.map(([what, part]) => `${what} ${percent(part.ns / total)}`).join(', ')}`,
     values: Object.fromEntries(parts.map(([what, part]) => [what, part.ns / total])),
   };
 }
@@ -207,8 +207,8 @@ function movableTime(model: QueueModel): Statement | null {
   const what = movable.parts.slice(0, LISTED).join(', ');
   return {
     id: 'movable-time',
-    resource: model.name,
-    text: `${what}: ${percent(movable.share)} of the own time of the hold that does not need ${model.name}; moved out, it would saturate alone at about ${perSecond(rate)}`,
+    resource: model.label,
+    text: `${what}: ${percent(movable.share)} of the own time of the hold that does not need ${model.label}; moved out, it would saturate alone at about ${perSecond(rate)}`,
     values: { what, share: movable.share, saturatesAtPerSecond: rate },
   };
 }

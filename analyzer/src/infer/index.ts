@@ -32,6 +32,7 @@ export function infer(facts: Facts, asked: readonly string[] = []): Verdict {
     next: next && {
       kind: next.kind,
       resource: next.name,
+      service: next.queue.service,
       saturatesAtPerSecond: nextPerSecond!,
     },
     confidence: confidenceOf(facts, inference),

@@ -22,11 +22,11 @@ function usefulChanges(model: QueueModel | null): string[] {
   if (settable && model.capacity !== null) {
     // What is set is the capacity of one process.
     const each = model.capacity / processesOf(model);
-    changes.push(`${model.name} capacity ${Math.max(Math.ceil(each + 1), Math.round(2 * each))}`);
+    changes.push(`${model.label} capacity ${Math.max(Math.ceil(each + 1), Math.round(2 * each))}`);
   }
   const { share } = movableParts(model);
-  if (share > LEAST_MOVABLE) changes.push(`${model.name} hold x${Math.max(0.05, 1 - share).toFixed(2)}`);
-  changes.push(`${model.name} hold x0.5`);
-  if (changes.length < 2) changes.push(`${model.name} hold x0.25`);
+  if (share > LEAST_MOVABLE) changes.push(`${model.label} hold x${Math.max(0.05, 1 - share).toFixed(2)}`);
+  changes.push(`${model.label} hold x0.5`);
+  if (changes.length < 2) changes.push(`${model.label} hold x0.25`);
   return changes.slice(0, 2);
 }

@@ -14,6 +14,7 @@ export interface QueueName {
 export interface ChainLink {
   readonly kind: ResourceKind;
   readonly resource: string;
+  readonly service: string;
   readonly holdGrowthNs: number | null;
   /** Share of that growth spent waiting on the queue before it in the chain. */
   readonly share: number | null;
@@ -24,6 +25,7 @@ export interface Statement {
   /** Stable id: `demand-flat`, `holds-outlive-timeout`, … */
   readonly id: string;
   readonly text: string;
+  /** Its label: name, and service where several have a queue of that name. */
   readonly resource?: string;
   readonly values?: Readonly<Record<string, number | string | null>>;
   /** Exemplars: waiter and, where known, blocker. */
@@ -42,6 +44,7 @@ export interface WhatIf {
   readonly next: {
     readonly kind: ResourceKind;
     readonly resource: string;
+    readonly service: string;
     readonly saturatesAtPerSecond: number;
   } | null;
   readonly text: string;
@@ -62,6 +65,7 @@ export interface Verdict {
   readonly next: {
     readonly kind: ResourceKind;
     readonly resource: string;
+    readonly service: string;
     readonly saturatesAtPerSecond: number;
   } | null;
   readonly confidence: { readonly level: 'high' | 'medium' | 'low'; readonly reasons: readonly string[] };

@@ -1,3 +1,4 @@
+import { withLabels } from './labels.ts';
 import { layOut } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
 import { PLAIN, renderText, type TextStyle } from './text.ts';
@@ -5,10 +6,10 @@ import type { Report } from './types.ts';
 
 /** @returns the report for people, 80 columns wide, without colours unless the style asks for them. */
 export function textReport(report: Report, style: TextStyle = PLAIN): string {
-  return renderText(layOut(report), style);
+  return renderText(layOut(withLabels(report)), style);
 }
 
 /** @returns the report as GitHub-flavoured Markdown. */
 export function markdownReport(report: Report): string {
-  return renderMarkdown(layOut(report));
+  return renderMarkdown(layOut(withLabels(report)));
 }

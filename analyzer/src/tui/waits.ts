@@ -1,4 +1,5 @@
 import { ATTR_HOLD_DURATION_NS, ATTR_RESOURCE_QUEUE_DEPTH } from '@waitfall/instrumentation/conventions';
+import { queueCalled } from '../aggregate/queue-model.ts';
 import { routeOf } from '../aggregate/requests.ts';
 import { isWait } from '../classify/classify.ts';
 import type { Analysis } from '../infer/analysis.ts';
@@ -10,16 +11,24 @@ import type { Tally, WaitSummary } from './session.ts';
 /** Rows of a tally that are worth a line. */
 const MOST_NAMES = 20;
 
-/** @returns who waits for a resource, who holds it, and the longest waits, at most `limit`; waits of no length are none. */
+/**
+ * @param queue name or label
+ * @returns who waits for it, who holds it, and the longest waits, at most `limit`; waits of no length are none.
+ */
 export function waitsOf(
   analysis: Analysis,
-  resource: string,
+  queue: string,
   limit: number,
   indexOfTree: Int32Array,
 ): WaitSummary {
   const { forest, classes } = analysis;
   const { table } = forest;
-  const id = classes.resources.indexOf(resource);
+  const model = queueCalled(queue, analysis.models);
+  const id = classes.resources.indexOf(model?.name ?? queue);
+  const isElsewhere = (row: number) =>
+    model !== undefined &&
+    model.label !== model.name &&
+    table.resources[table.resource[row]].service !== model.queue.service;
   const found: { row: number; waitNs: number }[] = [];
   const waiters = new Counter();
   const holders = new Counter();
@@ -28,6 +37,7 @@ export function waitsOf(
   for (let row = 0; row < table.length; row++) {
     if (classes.resource[row] !== id || forest.state[row] !== STATE.inTree || !isWait(classes.segment[row]))
       continue;
+    if (isElsewhere(row)) continue;
     const route = routeOf(forest, forest.trees[forest.treeOf[row]]);
     const held = attribute(table, row, ATTR_HOLD_DURATION_NS);
     if (typeof held === 'number' && held > 0) holders.add(route, held);

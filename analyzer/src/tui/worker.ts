@@ -5,6 +5,7 @@ import { compareRuns } from '../infer/compare/index.ts';
 import { type ReadProgress, readInputs } from '../read/index.ts';
 import { type BuildOptions, buildReport, type RequestSections, requestSections } from '../report/build.ts';
 import { layOutComparison } from '../report/compare.ts';
+import { withLabels } from '../report/labels.ts';
 import { buildSession } from './build-session.ts';
 import { giveBackMemory } from './give-back.ts';
 import type { ComparedWith, ReadingProgress, Session } from './session.ts';
@@ -60,7 +61,7 @@ async function run(job: Job, port: NonNullable<typeof parentPort>): Promise<void
     sections = requestSections(cut, job.build);
     say({ kind: 'requests', traces: list.traces, ...sections });
   });
-  const report = buildReport(analysis, job.build, sections);
+  const report = withLabels(buildReport(analysis, job.build, sections));
   const comparison = job.before && (await compareWith(job.before, analysis, job, say));
   const session = buildSession(analysis, report, job.title, optionsOf(job), comparison, list);
   say({ kind: 'ready', report, ...(comparison ? { comparison } : {}) });
@@ -116,7 +117,7 @@ async function compareWith(
   const names = { before: path, after: job.paths[0] };
   return {
     ...names,
-    report: buildReport(before, job.build),
+    report: withLabels(buildReport(before, job.build)),
     conclusion: record.conclusion,
     record: layOutComparison(record, names),
   };

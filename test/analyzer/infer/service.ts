@@ -195,6 +195,27 @@ export class RequestWriter {
     return this.#add(parent, 'GET /', KIND.server, fromMs, toMs, [], false, service);
   }
 
+  /** Wait and work of another service's event loop. */
+  loopOf(service: string, parent: string, fromMs: number, grantedMs: number, toMs: number): void {
+    const of = (segment: string): [string, AttributeValue][] => [
+      [ATTR_SEGMENT, segment],
+      [ATTR_RESOURCE, 'eventloop'],
+      [ATTR_RESOURCE_CAPACITY, 1],
+    ];
+    const { internal } = KIND;
+    this.#add(
+      parent,
+      'wait_for eventloop',
+      internal,
+      fromMs,
+      grantedMs,
+      of('eventloop_wait'),
+      false,
+      service,
+    );
+    this.#add(parent, 'work', internal, grantedMs, toMs, of('work'), false, service);
+  }
+
   span(name: string, fromMs: number, toMs: number, parent = this.root): string {
     return this.#add(parent, name, KIND.internal, fromMs, toMs, []);
   }

@@ -221,10 +221,10 @@ export function exampleReport(): Report {
       capacity: { objectivePerSecond: 128, kneePerSecond: 137, firstRejectPerSecond: 140 },
       acceptable: ['lock:campaign'],
       chain: [
-        { kind: 'lock', resource: 'lock:campaign', holdGrowthNs: null, share: null },
-        { kind: 'pool', resource: 'pg-pool:signup', holdGrowthNs: 47 * MS, share: 0.93 },
+        { kind: 'lock', resource: 'lock:campaign', service: 'signup', holdGrowthNs: null, share: null },
+        { kind: 'pool', resource: 'pg-pool:signup', service: 'signup', holdGrowthNs: 47 * MS, share: 0.93 },
       ],
-      next: { kind: 'pool', resource: 'pg-pool:signup', saturatesAtPerSecond: 310 },
+      next: { kind: 'pool', resource: 'pg-pool:signup', service: 'signup', saturatesAtPerSecond: 310 },
       confidence: {
         level: 'high',
         reasons: ['the next queue saturates at 2.2 times that rate', '1,000 requests, not sampled'],
@@ -248,7 +248,7 @@ export function exampleReport(): Report {
         {
           change: 'lock:campaign hold x0.54',
           kneePerSecond: { low: 205, high: 256 },
-          next: { kind: 'pool', resource: 'pg-pool:signup', saturatesAtPerSecond: 310 },
+          next: { kind: 'pool', resource: 'pg-pool:signup', service: 'signup', saturatesAtPerSecond: 310 },
           text: '',
         },
       ],

@@ -23,7 +23,7 @@ const VERDICT: Partial<Verdict> = {
   first: { kind: 'lock', resource: 'lock:campaign', service: 'signup', instance: null },
   kneePerSecond: 50,
   acceptable: ['lock:campaign'],
-  chain: [{ kind: 'lock', resource: 'lock:campaign', holdGrowthNs: null, share: null }],
+  chain: [{ kind: 'lock', resource: 'lock:campaign', service: 'signup', holdGrowthNs: null, share: null }],
   next: null,
   confidence: { level: 'medium', reasons: ['no other queue is recorded', '200 requests in 4 windows'] },
   evidence: [{ id: 'own-demand', text: 'own demand 20 ms a request, capacity 1 -> 50/s' }],

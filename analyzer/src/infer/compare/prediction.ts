@@ -38,7 +38,7 @@ export function checkPrediction(before: Analysis, after: Analysis): PredictionCh
   if (!a) return none('the first queue of the before run is not in its resource table');
   if (!b || b.visits === 0)
     return none(`${first.resource} is not used in the after run: the change removed the queue`);
-  const change = changeOf(first.resource, a, b);
+  const change = changeOf(a.label, a, b);
   if (change === null) {
     return none(
       `neither own hold nor visits nor capacity of ${first.resource} changed by more than ${percent(CHANGED)}: the change did not touch the first queue, so the knee should stay at ${perSecond(kneePerSecond)}`,

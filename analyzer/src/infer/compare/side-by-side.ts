@@ -25,10 +25,12 @@ export function sameThroughput(before: Analysis, after: Analysis): SideBySide[] 
 
 /** The before run's first queue (the nearest to saturation without one), in both runs, at the highest common load. */
 export function sameResource(before: Analysis, after: Analysis): SideBySide[] {
-  const name = before.verdict.first?.resource ?? before.verdict.next?.resource;
-  if (name === undefined) return [];
-  const a = before.resources.find((row) => row.resource === name);
-  const b = after.resources.find((row) => row.resource === name);
+  const asked = before.verdict.first ?? before.verdict.next;
+  if (asked === null) return [];
+  const name = asked.resource;
+  const isAsked = (row: ResourceRow) => row.resource === name && row.service === asked.service;
+  const a = before.resources.find(isAsked);
+  const b = after.resources.find(isAsked);
   if (!a) return [];
   const out: SideBySide[] = [
     {

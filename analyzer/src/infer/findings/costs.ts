@@ -25,10 +25,10 @@ export const costGrowsWithLoad: Finding<Changed> = {
       return [{ model, ratio: model.demandRatio, visits }];
     }),
   format: ({ model, ratio }) =>
-    `cost per request grows with load at ${model.name}: own demand x ${short(ratio)} before the knee, so its rate alone is lower than at low load`,
+    `cost per request grows with load at ${model.label}: own demand x ${short(ratio)} before the knee, so its rate alone is lower than at low load`,
   summary: (count) =>
     count === 1 ? 'queue whose cost grows with load' : 'queues whose cost grows with load',
-  resource: ({ model }) => model.name,
+  resource: ({ model }) => model.label,
   values: ({ ratio }) => ({ demandRatio: ratio }),
 };
 
@@ -49,10 +49,10 @@ export const retriesGrow: Finding<Changed> = {
     });
   },
   format: ({ model, ratio }) =>
-    `visits to ${model.name} grow with load: retries x ${short(ratio)} a request compared with low load`,
+    `visits to ${model.label} grow with load: retries x ${short(ratio)} a request compared with low load`,
   summary: (count) =>
     count === 1 ? 'queue visited more often under load' : 'queues visited more often under load',
-  resource: ({ model }) => model.name,
+  resource: ({ model }) => model.label,
   values: ({ ratio }) => ({ visitsRatio: ratio }),
 };
 
@@ -99,9 +99,9 @@ export const demandDrifts: Finding<Drift> = {
     return found;
   },
   format: ({ model, ratio, rate, firstNs, lastNs }) =>
-    `own demand of ${model.name} drifts with time at an even ${perSecond(rate)}: ${duration(firstNs)} to ${duration(lastNs)} a request (${ratio > 1 ? '+' : ''}${percent(ratio - 1)})`,
+    `own demand of ${model.label} drifts with time at an even ${perSecond(rate)}: ${duration(firstNs)} to ${duration(lastNs)} a request (${ratio > 1 ? '+' : ''}${percent(ratio - 1)})`,
   summary: (count) => (count === 1 ? 'queue whose demand drifts' : 'queues whose demand drifts'),
-  resource: ({ model }) => model.name,
+  resource: ({ model }) => model.label,
   values: ({ ratio }) => ({ demandRatio: ratio }),
 };
 

@@ -19,13 +19,13 @@ export const gaugeDisagrees: Finding<GaugeComparison> = {
       return apart > APART * most && apart > LEAST && apart > (ERRORS * most) / Math.sqrt(points);
     }),
   format: ({ model, gauge, arrivalsPerSecond, gauged, fromSpans, points }) =>
-    `${model.name} at ${perSecond(arrivalsPerSecond)}: ${gauge} was ${short(gauged)} on average (${points} readings), the spans add up to ${short(fromSpans)} (Little's law), ${percent(Math.abs(gauged - fromSpans) / Math.max(gauged, fromSpans))} apart: ${
+    `${model.label} at ${perSecond(arrivalsPerSecond)}: ${gauge} was ${short(gauged)} on average (${points} readings), the spans add up to ${short(fromSpans)} (Little's law), ${percent(Math.abs(gauged - fromSpans) / Math.max(gauged, fromSpans))} apart: ${
       gauged > fromSpans
         ? 'waits or holds are missing from the export'
         : 'spans say more than the process counted'
     }`,
   summary: (count) =>
     count === 1 ? 'window in which a gauge disagrees' : 'windows in which gauges disagree',
-  resource: ({ model }) => model.name,
+  resource: ({ model }) => model.label,
   values: ({ gauged, fromSpans }) => ({ gauged, fromSpans }),
 };

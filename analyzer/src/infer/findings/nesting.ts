@@ -34,10 +34,10 @@ export const outerLargerThanInner: Finding<Nested> = {
     return found;
   },
   format: ({ outer, inner, outerServers, innerServers }) =>
-    `${outer.name} admits ${outerServers} requests while ${inner.name} serves ${innerServers}: up to ${outerServers - innerServers} wait inside, holding a slot`,
+    `${outer.label} admits ${outerServers} requests while ${inner.label} serves ${innerServers}: up to ${outerServers - innerServers} wait inside, holding a slot`,
   summary: (count) =>
     count === 1 ? 'outer queue larger than the inner one' : 'outer queues larger than the inner ones',
-  resource: ({ outer }) => outer.name,
+  resource: ({ outer }) => outer.label,
   values: ({ inner, outerServers, innerServers }) => ({
     inner: inner.name,
     outerCapacity: outerServers,

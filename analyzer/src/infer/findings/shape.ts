@@ -20,7 +20,7 @@ export const capacityContradicts: Finding<{ model: QueueModel; text: string }> =
   format: ({ text }) => text,
   summary: (count) =>
     count === 1 ? 'capacity that contradicts the waits' : 'capacities that contradict the waits',
-  resource: ({ model }) => model.name,
+  resource: ({ model }) => model.label,
 };
 
 /** One process of several takes more than its share: it fills first, alone. */
@@ -28,9 +28,9 @@ export const hotInstance: Finding<QueueModel> = {
   id: 'hot-instance',
   check: ({ models }) => models.filter((model) => model.hottest?.alone === true),
   format: (model) =>
-    `${model.hottest!.instance} takes ${short(model.hottest!.ratio)} times the mean demand on ${model.name} of ${model.queue.instances.length} instances: it saturates alone, before the others`,
+    `${model.hottest!.instance} takes ${short(model.hottest!.ratio)} times the mean demand on ${model.label} of ${model.queue.instances.length} instances: it saturates alone, before the others`,
   summary: (count) => (count === 1 ? 'queue with a hot instance' : 'queues with a hot instance'),
-  resource: (model) => model.name,
+  resource: (model) => model.label,
   values: (model) => ({ instance: model.hottest!.instance, ratio: model.hottest!.ratio }),
 };
 
@@ -39,9 +39,9 @@ export const losesWithoutWaiting: Finding<QueueModel> = {
   id: 'loses-without-waiting',
   check: ({ models, frame }) => models.filter((model) => lossesGrow(model) && !waitsGrow(model, frame)),
   format: (model) =>
-    `${model.name} loses without waiting: up to ${percent(model.topLoss)} of the arrivals were refused while waits stayed at ${short(model.topWaitNs / 1e6)} ms`,
+    `${model.label} loses without waiting: up to ${percent(model.topLoss)} of the arrivals were refused while waits stayed at ${short(model.topWaitNs / 1e6)} ms`,
   summary: (count) => (count === 1 ? 'queue that loses' : 'queues that lose'),
-  resource: (model) => model.name,
+  resource: (model) => model.label,
   values: (model) => ({ lossShare: model.topLoss }),
 };
 

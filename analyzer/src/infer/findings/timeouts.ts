@@ -37,10 +37,10 @@ export const holdsOutliveTimeout: Finding<Outlived> = {
     return found;
   },
   format: ({ model, timeoutNs, share }) =>
-    `${percent(share)} of the holders of ${model.name} wait and hold longer than its acquire timeout of ${duration(timeoutNs)}: behind them others must time out`,
+    `${percent(share)} of the holders of ${model.label} wait and hold longer than its acquire timeout of ${duration(timeoutNs)}: behind them others must time out`,
   summary: (count) =>
     count === 1 ? 'queue with holds beyond its timeout' : 'queues with holds beyond their timeout',
-  resource: ({ model }) => model.name,
+  resource: ({ model }) => model.label,
   values: ({ timeoutNs, share }) => ({ timeoutNs, share }),
 };
 
@@ -76,8 +76,8 @@ export const waitsCensored: Finding<Censored> = {
       return count > 0 && count >= LEAST_SHARE * all ? [{ model, count, share: count / all }] : [];
     }),
   format: ({ model, count, share }) =>
-    `${count} waits on ${model.name} (${percent(share)}) ended by timeout: its mean and p99 wait are "at least"`,
+    `${count} waits on ${model.label} (${percent(share)}) ended by timeout: its mean and p99 wait are "at least"`,
   summary: (count) => (count === 1 ? 'queue with censored waits' : 'queues with censored waits'),
-  resource: ({ model }) => model.name,
+  resource: ({ model }) => model.label,
   values: ({ count, share }) => ({ timedOut: count, share }),
 };

@@ -35,8 +35,8 @@ export const wastedWork: Finding<Wasted> = {
     });
   },
   format: ({ model, holds, ns, share }) =>
-    `wasted work: ${holds} holds of ${model.name} went on for ${duration(ns / holds)} on average after their request had failed (${percent(share)} of its held time)`,
+    `wasted work: ${holds} holds of ${model.label} went on for ${duration(ns / holds)} on average after their request had failed (${percent(share)} of its held time)`,
   summary: (count) => (count === 1 ? 'queue with wasted work' : 'queues with wasted work'),
-  resource: ({ model }) => model.name,
+  resource: ({ model }) => model.label,
   values: ({ holds, ns, share }) => ({ holds, wastedNs: ns, share }),
 };
