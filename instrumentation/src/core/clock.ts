@@ -36,6 +36,10 @@ export class ClockAnchor {
   }
 }
 
+/** Two readings this far apart have nothing in between that took the core away. */
+const EDGE_MS = 0.02;
+const LONGEST_SEARCH_MS = 5;
+
 /** The wall clock may be off by this much before a new anchor is taken. */
 const MAX_DRIFT_MS = 5;
 const CHECK_EVERY_MS = 1_000;
@@ -43,17 +47,28 @@ const CHECK_EVERY_MS = 1_000;
 let anchor = takeAnchor();
 let lastCheckMs = performance.now();
 
-/** Waits for a tick of the millisecond clock: at that edge it is exact to the length of one reading. */
+/**
+ * Waits for a tick of the millisecond clock: at that edge it is exact to the time between two readings. A tick that was
+ * missed, because the process got no core meanwhile, is waited for again.
+ */
 function takeAnchor(): ClockAnchor {
-  const before = Date.now();
-  const giveUpMs = performance.now() + 3;
-  let wallMs = before;
-  let monotonicMs = performance.now();
-  while (wallMs === before && monotonicMs < giveUpMs) {
-    wallMs = Date.now();
-    monotonicMs = performance.now();
+  let lastWallMs = Date.now();
+  let beforeMs = performance.now();
+  let epochMs = lastWallMs - beforeMs;
+  let leastGapMs = Number.POSITIVE_INFINITY;
+  const giveUpMs = beforeMs + LONGEST_SEARCH_MS;
+  while (leastGapMs > EDGE_MS && beforeMs < giveUpMs) {
+    const wallMs = Date.now();
+    const afterMs = performance.now();
+    const gapMs = afterMs - beforeMs;
+    if (wallMs !== lastWallMs && gapMs < leastGapMs) {
+      leastGapMs = gapMs;
+      epochMs = wallMs - afterMs;
+    }
+    lastWallMs = wallMs;
+    beforeMs = afterMs;
   }
-  return new ClockAnchor(wallMs - monotonicMs);
+  return new ClockAnchor(epochMs);
 }
 
 /**
