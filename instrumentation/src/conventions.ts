@@ -71,6 +71,9 @@ export const ATTR_CONNECT_DNS_NS = 'waitfall.connect.dns_ns';
 export const ATTR_CONNECT_TCP_NS = 'waitfall.connect.tcp_ns';
 export const ATTR_CONNECT_TLS_NS = 'waitfall.connect.tls_ns';
 
+/** Attribute on the CLIENT span of an `http`, `undici` or `fetch` call, ns: from when it was sent to the first bytes of its response. */
+export const ATTR_FIRST_BYTE_NS = 'waitfall.http.first_byte_ns';
+
 /** Attribute on a `runtime_pause`: `gc`, or `cpu_throttling`. */
 export const ATTR_PAUSE_CAUSE = 'waitfall.pause.cause';
 /** Attribute on a pause for garbage collection: `major`, `minor`, `incremental`, `weakcb`. */

@@ -3,6 +3,7 @@ import {
   ATTR_CONNECT_DNS_NS,
   ATTR_CONNECT_TCP_NS,
   ATTR_CONNECT_TLS_NS,
+  ATTR_FIRST_BYTE_NS,
   type Outcome,
 } from '../conventions.ts';
 import { durationNs, now } from '../core/clock.ts';
@@ -46,10 +47,12 @@ export class OutboundCall {
   abortedMs: number | undefined;
   readonly #target: Target;
   #own: ReservedSpan | undefined;
+  #adopted: Span | undefined;
   #parent: Context;
   #queueParent: Context;
   #takenMs: number | undefined;
   #sentMs: number;
+  #firstByteNs: number | undefined;
   #status: number | undefined;
   #errorType: string | undefined;
   #connecting: ReservedSpan | undefined;
@@ -73,6 +76,7 @@ export class OutboundCall {
    */
   adopt(span: Span, isLate = false): void {
     if (this.#own !== undefined) return;
+    this.#adopted = span;
     this.#parent = trace.setSpan(this.caller, span);
     if (!isLate) this.#queueParent = this.#parent;
   }
@@ -120,6 +124,9 @@ export class OutboundCall {
   /** The first bytes of the response are here. */
   answered(status: number | undefined, atMs: number = now()): void {
     this.#status = status;
+    this.#firstByteNs = durationNs(this.#sentMs, atMs);
+    // Somebody else's span has not ended yet; ours is written when it does.
+    if (this.#own === undefined) this.#adopted?.setAttribute(ATTR_FIRST_BYTE_NS, this.#firstByteNs);
     const wait = loopClock.waitAt(atMs);
     enterWork(rootOf(this.caller), atMs);
     emitLoopTail(this.#parent, wait, this.#sentMs, atMs);
@@ -156,11 +163,13 @@ export class OutboundCall {
     // An abort is the caller's decision, not an error: https://opentelemetry.io/docs/specs/semconv/http/http-spans/
     const aborted = this.#errorType !== undefined && /abort/i.test(this.#errorType);
     const errorType = this.#errorType ?? (status !== undefined && status >= 400 ? String(status) : undefined);
+    const attributes = clientAttributes(this.#target, status, aborted ? undefined : errorType);
+    if (this.#firstByteNs !== undefined) attributes[ATTR_FIRST_BYTE_NS] = this.#firstByteNs;
     own.end(
       spanNameOf(this.#target.method),
       SpanKind.CLIENT,
       atMs,
-      clientAttributes(this.#target, status, aborted ? undefined : errorType),
+      attributes,
       errorType !== undefined && !aborted,
     );
   }

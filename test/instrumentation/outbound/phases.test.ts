@@ -1,0 +1,178 @@
+/**
+ * The parts of an outgoing call against a name server and a remote server that go on when this test says so: each
+ * recorded part lies between what the test did and saw on both sides of it, however busy the machine.
+ */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import * as http from 'node:http';
+import * as https from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createSecureContext } from 'node:tls';
+import { Agent as Dispatcher, request as undiciRequest } from 'undici';
+import { makeClientSpans } from '../../../instrumentation/src/parts.ts';
+import { installed } from '../adapters/servers.ts';
+import { assertBetween, moment } from '../support/moments.ts';
+import { type Recorded, type Recording, request, startRecording } from '../support/recording.ts';
+
+let recording: Recording;
+
+before(() => {
+  recording = startRecording({ official: false });
+  makeClientSpans({ http: true, undici: true });
+});
+after(() => recording.stop());
+beforeEach(() => recording.clear());
+
+const part = (span: Recorded, name: string) => (span.attributes[`waitfall.${name}_ns`] as number) / 1e6;
+const settle = () => sleep(20);
+
+/** A certificate for nobody, that only this test trusts. */
+function newCertificate(): { key: Buffer; cert: Buffer } {
+  const directory = mkdtempSync(join(tmpdir(), 'waitfall-certificate-'));
+  const [key, cert] = ['key', 'cert'].map((name) => join(directory, name));
+  const flags = ['-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', '-subj', '/CN=price.test'];
+  execFileSync('openssl', ['req', ...flags, '-keyout', key, '-out', cert], { stdio: 'ignore' });
+  const made = { key: readFileSync(key), cert: readFileSync(cert) };
+  rmSync(directory, { recursive: true });
+  return made;
+}
+
+test('name, TCP and TLS of a new connection', {
+  skip: installed('openssl') === undefined && 'openssl is not installed here',
+}, async () => {
+  const certificate = newCertificate();
+  let [lookupMs, foundFromMs, foundMs, helloMs, answeringMs, connectedMs, securedMs] = Array(7).fill(0);
+  const server = https.createServer(
+    {
+      ...certificate,
+      // The server has the client's first message, and does not answer it before this calls back.
+      SNICallback: (_name, done) => {
+        helloMs = moment();
+        setTimeout(() => {
+          answeringMs = moment();
+          done(null, createSecureContext(certificate));
+        }, 30);
+      },
+    },
+    (_request, response) => response.end('42'),
+  );
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const agent = new https.Agent({
+    rejectUnauthorized: false,
+    lookup: (_name, _options, done) => {
+      lookupMs = moment();
+      setTimeout(() => {
+        foundFromMs = moment();
+        done(null, [{ address: '127.0.0.1', family: 4 }]);
+        foundMs = moment();
+      }, 30);
+    },
+  });
+  const { port } = server.address() as AddressInfo;
+  const calledMs = moment();
+  await request(
+    () =>
+      new Promise<void>((resolve, reject) => {
+        const call = https.get(`https://price.test:${port}/`, { agent }, (response) => {
+          response.resume().once('end', resolve);
+        });
+        call.once('error', reject);
+        call.once('socket', (socket) => {
+          // Behind the listeners that record.
+          socket.once('connect', () => {
+            connectedMs = moment();
+          });
+          socket.once('secureConnect', () => {
+            securedMs = moment();
+          });
+        });
+      }),
+  );
+  await settle();
+  server.close();
+  agent.destroy();
+  const [wait] = recording.segment('connection_wait');
+  assert.equal(wait.attributes['waitfall.resource'], `connect:http-agent:price.test:${port}`);
+  const lookedUpMs = wait.startMs + part(wait, 'connect.dns');
+  const tcpMs = lookedUpMs + part(wait, 'connect.tcp');
+  const tlsMs = tcpMs + part(wait, 'connect.tls');
+  // Node asks for the name before it gives the socket to the call.
+  assertBetween(wait.startMs, calledMs, foundFromMs, 'the connection begins');
+  assertBetween(lookedUpMs, foundFromMs, foundMs, 'the name is known');
+  assertBetween(tcpMs, foundFromMs, connectedMs, 'the connection is there');
+  assertBetween(tcpMs, foundFromMs, helloMs, 'before the server hears of it');
+  assertBetween(tlsMs, answeringMs, securedMs, 'it is encrypted');
+  assert.ok(Math.abs(tlsMs - wait.endMs) < 0.1, 'that is the end of it');
+  assert.ok(lookupMs >= calledMs);
+});
+
+/** Sends its headers and its body when it is told to. */
+async function startSlow() {
+  const at = { seenMs: 0, headersMs: 0, bodyMs: 0 };
+  const server = http.createServer(async (_request, response) => {
+    at.seenMs = moment();
+    await sleep(30);
+    at.headersMs = moment();
+    response.flushHeaders();
+    await sleep(30);
+    at.bodyMs = moment();
+    response.end('done');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { at, server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
+}
+
+describe('the time to the first byte', () => {
+  const CLIENTS: Record<string, (url: string, gotHeaders: () => void) => Promise<void>> = {
+    'http.get': (url, gotHeaders) =>
+      new Promise((resolve, reject) => {
+        http
+          .get(url, (response) => {
+            gotHeaders();
+            response.resume().once('end', resolve);
+          })
+          .once('error', reject);
+      }),
+    fetch: async (url, gotHeaders) => {
+      const response = await fetch(url);
+      gotHeaders();
+      await response.text();
+    },
+    undici: async (url, gotHeaders) => {
+      const dispatcher = new Dispatcher({ connections: 1 });
+      const { body } = await undiciRequest(url, { dispatcher });
+      gotHeaders();
+      await body.text();
+      await dispatcher.close();
+    },
+  };
+  for (const [name, get] of Object.entries(CLIENTS)) {
+    test(`of ${name} ends with the headers, not with the body`, async () => {
+      const { at, server, url } = await startSlow();
+      let [calledMs, headersMs, doneMs] = [0, 0, 0];
+      await request(async () => {
+        calledMs = moment();
+        await get(url, () => {
+          headersMs = moment();
+        });
+        doneMs = moment();
+      });
+      await settle();
+      server.closeAllConnections();
+      server.close();
+      const [client] = recording.spans().filter((span) => span.kind === 2);
+      const firstByteMs = part(client, 'http.first_byte');
+      assertBetween(firstByteMs, at.headersMs - at.seenMs, headersMs - calledMs, 'the first byte');
+      assertBetween(client.lengthMs, at.bodyMs - at.seenMs, doneMs + 20 - calledMs, 'all of it');
+      assert.ok(client.lengthMs - firstByteMs >= at.bodyMs - headersMs, 'the rest is the body’s');
+    });
+  }
+});
