@@ -6,6 +6,8 @@ import type { Configuration } from './configurations.ts';
 
 /** Share of the time of work and pauses that the segment of a configuration must own. */
 const LEAST_SHARE = 1 / 3;
+/** The knee is the rate at which requests succeeded at most, within this; a queue without places turns away some it could serve. */
+const KNEE = { low: 0.7, high: 1.4 } as const;
 
 /** What a run was built to show, and what the verdict said. */
 export interface Judged {
@@ -22,7 +24,10 @@ export interface Judged {
   readonly directory: string;
 }
 
-/** Compares a verdict with what was forced. Nothing is named right by accident: kind and resource must both fit. */
+/**
+ * Compares a verdict with what was forced, and its knee with what the load generator saw. Nothing is named right by
+ * accident: kind, resource and rate must all fit.
+ */
 export function judge(
   { name, forced, expected, segment }: Configuration,
   report: Report,
@@ -35,14 +40,21 @@ export function judge(
     expected === null
       ? first === null && status === 'not-saturated'
       : first !== null && first.kind === expected.kind && expected.resource.test(first.resource);
+  const served = Math.max(...load.steps.map((step) => step.goodputPerSecond));
+  const ratio = first === null ? null : (kneePerSecond ?? Number.NaN) / served;
   const owned = segment === undefined ? null : shareOf(report, segment);
   return {
     name,
     forced,
     named:
-      (first === null ? status : `${first.kind} ${first.resource} at ${kneePerSecond?.toFixed(0) ?? '?'}/s`) +
+      (first === null
+        ? status
+        : `${first.kind} ${first.resource} at ${kneePerSecond?.toFixed(0) ?? '?'}/s, ${served.toFixed(0)}/s served`) +
       (owned === null ? '' : `, ${segment} ${(100 * owned).toFixed(0)} %`),
-    right: fits && (owned === null || owned >= LEAST_SHARE),
+    right:
+      fits &&
+      (owned === null || owned >= LEAST_SHARE) &&
+      (ratio === null || (ratio >= KNEE.low && ratio <= KNEE.high)),
     chain: verdict.chain.map(({ resource }) => resource).join(' -> '),
     offered: load.steps.map((step) => step.arrivalsPerSecond.toFixed(0)).join(' '),
     confidence: verdict.confidence.level,
@@ -86,6 +98,26 @@ export function didNotApply(
   if (overloaded === (expected !== null)) return null;
   const what = `the median of the last step is ${slower.toFixed(1)} times that of the first`;
   return expected === null ? `${what} although nothing is narrow` : `${what}, so nothing was overloaded`;
+}
+
+/** Of what the service did at most before the load began it does this share under it, where the machine stays as it is. */
+const SAME_MACHINE = 0.7;
+
+/**
+ * What may have made a verdict wrong that has nothing to do with it. Where the verdict is right all the same nobody asks.
+ *
+ * @returns what disturbed the run; null where nothing is known to have.
+ */
+export function disturbance({ steps }: LoadFile, { perSecond }: Measured): string | null {
+  const disturbed = steps.filter((step) => step.disturbed);
+  if (disturbed.length > 0) {
+    const most = Math.max(...disturbed.map((step) => step.cpu['others'] ?? 0));
+    return `other programs used up to ${(100 * most).toFixed(0)} % of a core in ${disturbed.length} of ${steps.length} steps`;
+  }
+  const served = Math.max(...steps.map((step) => step.goodputPerSecond));
+  if (served < SAME_MACHINE * perSecond)
+    return `the service did ${perSecond.toFixed(0)}/s before the load and ${served.toFixed(0)}/s under it: the machine became slower`;
+  return null;
 }
 
 /** A run that says nothing: the machine did not let the load do what it was to. */

@@ -24,7 +24,16 @@ import type { ServiceReady } from '../../../sample-app/src/service/main.ts';
 import { createTables } from '../../../sample-app/src/service/schema.ts';
 import { type Measured, measureCapacity, signUp } from './capacity.ts';
 import { CONFIGURATIONS, type Configuration, type Surroundings, TO_THE_LIMIT } from './configurations.ts';
-import { didNotApply, type Judged, judge, notApplied, notJudged, tableOf, wordFor } from './judge.ts';
+import {
+  didNotApply,
+  disturbance,
+  type Judged,
+  judge,
+  notApplied,
+  notJudged,
+  tableOf,
+  wordFor,
+} from './judge.ts';
 
 const SERVICE = new URL('../../../sample-app/src/service/main.ts', import.meta.url);
 /** Longer than any backlog of a run takes to drain. */
@@ -148,7 +157,7 @@ async function runOnce(
       manifest: loadOf(configuration, measured.perSecond, seconds),
       url: service,
       directory,
-      watch: { app: child.pid! },
+      watch: { app: child.pid!, ...(database.pid !== null && { database: database.pid }) },
     });
     await children.stop(child);
   } finally {
@@ -170,9 +179,12 @@ async function runAndJudge(
       const { report, directory, measured } = await runOnce(running, database, configuration, seconds);
       const load = JSON.parse(await readFile(join(directory, 'load.json'), 'utf8'));
       const reason = didNotApply(configuration, load, measured);
-      if (reason === null) return judge(configuration, report, load, directory);
-      if (attempt === ATTEMPTS) return notApplied(configuration, reason, directory);
-      say(`again  ${configuration.name}: ${reason}`);
+      const judged = judge(configuration, report, load, directory);
+      const disturbed = reason ?? (judged.right ? null : disturbance(load, measured));
+      if (disturbed === null) return judged;
+      if (attempt === ATTEMPTS)
+        return notApplied(configuration, `${disturbed}; it said ${judged.named}`, directory);
+      say(`again  ${configuration.name}: ${disturbed}`);
     }
   } catch (error) {
     return notJudged(configuration, error as Error);
