@@ -189,9 +189,12 @@ function settleWeights(
 /** Inherited backlog above this multiple of what the window itself keeps in flight makes it a recovery window. */
 const INHERITED = 2;
 
+/** A rate of at least this share of the highest before it is no fall: what it inherits is of its own making. */
+const NO_FALL = 0.9;
+
 /**
- * Rule 1: windows up to the highest rate. A later one counts too when it began without a backlog of the windows
- * before it. Warm-up is left out where at least three others remain.
+ * Rule 1: windows up to the highest rate. One after a fall of the rate, or after the highest, counts when it began
+ * without a backlog of the windows before it. Warm-up is left out where at least three others remain.
  */
 function risingWindows(
   requests: Requests,
@@ -200,9 +203,13 @@ function risingWindows(
   inFlight: InFlight,
 ): number[] {
   const chosen: number[] = [];
+  let highest = 0;
   for (let w = 0; w < windows.length; w++) {
+    const rate = windows[w].arrivalsPerSecond;
+    const rises = w <= top && rate >= NO_FALL * highest;
+    highest = Math.max(highest, rate);
     if (windows[w].requests === 0 || windows[w].phase === 'recovery') continue;
-    if (w <= top || startsClean(requests, windows[w], w, inFlight)) chosen.push(w);
+    if (rises || startsClean(requests, windows[w], w, inFlight)) chosen.push(w);
   }
   const warm = chosen.filter((w) => windows[w].phase !== 'warmup');
   const used = warm.length >= 3 ? warm : chosen;

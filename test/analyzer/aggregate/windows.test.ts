@@ -150,3 +150,15 @@ test('a plan that does not overlap the traces is not used: the windows come from
   assert.match(notes[0].text, /does not overlap the traces/);
   assert.equal(windows[0].plannedPerSecond, null);
 });
+
+test('rule 1: a low step after an overload says nothing of low load while its backlog drains', () => {
+  const spikes = [20, 250, 20, 250, 20, 255].map((perSecond) => ({ perSecond, seconds: 5 }));
+  const shape = { beforeMs: 2, lockedMs: 10, poolSize: 8, slots: 200 };
+  const { frame, verdict } = analyze(nestedService(spikes, shape));
+  assert.deepEqual(frame.rising, [0, 1, 3, 5]);
+  assert.equal(verdict.first?.resource, 'lock:campaign');
+  // It was met at the first 20/s; that the second inherits requests of 250/s breaks no promise about 20/s.
+  assert.equal(verdict.capacity.objectivePerSecond, 250);
+  const fallFirst = [250, 30, 60, 255].map((perSecond) => ({ perSecond, seconds: 5 }));
+  assert.equal(analyze(nestedService(fallFirst, shape)).verdict.status, 'not-enough-load-variation');
+});
