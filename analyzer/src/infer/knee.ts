@@ -2,6 +2,7 @@ import type { Activity } from '../aggregate/activity.ts';
 import type { Frame, QueueModel } from '../aggregate/queue-model.ts';
 import type { Requests } from '../aggregate/requests-types.ts';
 import { forecast } from './forecast.ts';
+import { lossesGrow, waitsGrow } from './saturation.ts';
 
 export interface Knee {
   readonly perSecond: number;
@@ -21,7 +22,8 @@ const PLAUSIBLE = { low: 0.6, high: 1.2 } as const;
  * Rule 8: the rate the service sustains, measured where it was overloaded: completions of the first queue / visits in
  * windows where it was full. For the event loop, connections and stretched holds, whose end of service is not the end
  * of a hold, the highest throughput reached: completions / visits of the slowest visited queue, mean of the two best
- * windows, and no less than a rate with which the service kept up. Without such windows R itself.
+ * windows, and no less than a rate with which the service kept up. A queue that turns away instead of letting wait is
+ * never full on average (Erlang B): what it serves at most is its knee. Without such windows R itself.
  */
 export function findKnee(
   first: QueueModel,
@@ -48,6 +50,13 @@ export function findKnee(
         how: 'capacity / own demand',
       }
     );
+  }
+  if (lossesGrow(first) && !waitsGrow(first, frame) && first.visits > 0) {
+    const served = frame.rising.map((w) => first.lane.completions[w] / windows[w].seconds / first.visits);
+    const most = mean(served.sort((a, b) => b - a).slice(0, 2));
+    if (most > PLAUSIBLE.low * rate && most <= rate) {
+      return { perSecond: most, how: 'the most that was served, the others being turned away' };
+    }
   }
   const done: number[] = [];
   for (const w of frame.rising) {

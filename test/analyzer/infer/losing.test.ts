@@ -61,4 +61,14 @@ test('slots that turn requests away saturate at slots / hold, however many they 
   assert.equal(verdict.first?.resource, 'http.server');
   const alone = resources.find(({ resource }) => resource === 'http.server')!.saturatesAtPerSecond!;
   assert.ok(Math.abs(alone / CAPACITY - 1) < 0.03, `${alone}/s, not ${CAPACITY}/s`);
+  // Random arrivals never keep them all busy: what is served at most is less.
+  const served = Math.max(...windowsOf(input));
+  assert.ok(
+    verdict.kneePerSecond! <= served && verdict.kneePerSecond! > 0.93 * served,
+    `${verdict.kneePerSecond} of ${served}`,
+  );
 });
+
+function windowsOf(input: Parameters<typeof analyze>[0]): number[] {
+  return buildReport(analyze(input, {}), {}).windows.map((window) => window.goodputPerSecond);
+}
