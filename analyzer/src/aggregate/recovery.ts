@@ -1,6 +1,6 @@
 import type { Requests } from './requests-types.ts';
 import type { Recovery } from './types.ts';
-import type { Timeline } from './windows.ts';
+import type { Timeline, Window } from './windows.ts';
 
 const STEPS = 400;
 
@@ -8,7 +8,7 @@ const STEPS = 400;
  * How the backlog drained after the load fell: from the end of the last overloaded window until as few requests were
  * in flight as the rate after the fall keeps itself (√n noise added). null without a lower window after the top one.
  *
- * Predicted: backlog at the fall / (knee − rate after it), the fluid limit of a queue served at the knee.
+ * Predicted: the fluid limit of a queue served at the knee, by the rates that really came after the fall.
  */
 export function recoveryOf(
   requests: Requests,
@@ -26,7 +26,7 @@ export function recoveryOf(
   const backlog = timeline.inFlight.at(fallNs);
   const calm = calmLevel(requests, timeline, over, kneePerSecond);
   const level = calm + 2 * Math.sqrt(calm) + 1;
-  let drainedNs = endNs;
+  let drainedNs: number | null = null;
   for (let s = 0; s <= STEPS; s++) {
     const at = fallNs + ((endNs - fallNs) * s) / STEPS;
     if (timeline.inFlight.at(at) <= level) {
@@ -35,10 +35,27 @@ export function recoveryOf(
     }
   }
   return {
-    drainNs: Math.round(drainedNs - fallNs),
+    drainNs: drainedNs === null ? null : Math.round(drainedNs - fallNs),
     residual: Math.max(0, Math.round(timeline.inFlight.at(endNs) - level)),
-    predictedNs: Math.round((Math.max(0, backlog - calm) / (kneePerSecond - after.arrivalsPerSecond)) * 1e9),
+    predictedNs: fluidDrainNs(Math.max(0, backlog - calm), windows.slice(over + 1), kneePerSecond),
   };
+}
+
+/**
+ * Time in which a backlog drains at the knee less what arrives: in the windows given, and on as in the last of them; null
+ * where that leaves nothing to drain it.
+ */
+function fluidDrainNs(backlog: number, after: readonly Window[], kneePerSecond: number): number | null {
+  let left = backlog;
+  let passed = 0;
+  for (const [i, { arrivalsPerSecond, seconds }] of after.entries()) {
+    const spare = kneePerSecond - arrivalsPerSecond;
+    if (left > spare * seconds && i < after.length - 1) {
+      left -= spare * seconds;
+      passed += seconds;
+    } else return spare > 0 ? Math.round((passed + left / spare) * 1e9) : null;
+  }
+  return null;
 }
 
 /** Mean requests in flight in the calm windows before the overload: those below 0.75 × knee. */

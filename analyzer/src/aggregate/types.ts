@@ -128,10 +128,10 @@ export interface ResourceRow {
 
 /** How the service came back after the load fell below the knee. */
 export interface Recovery {
-  /** From the fall of the load to the first instant with as few requests in flight as before the overload. */
-  readonly drainNs: number;
+  /** From the fall of the load to the first instant with as few requests in flight as before the overload; null: never. */
+  readonly drainNs: number | null;
   /** Requests in flight at the end of the export beyond the level before the overload. */
   readonly residual: number;
-  /** Backlog at the fall / (knee - rate after it); null without a knee above that rate. */
+  /** Until the backlog has drained at the knee less what arrives after the fall; null where that leaves nothing. */
   readonly predictedNs: number | null;
 }

@@ -106,6 +106,20 @@ test('recovery: the backlog at the fall drains at knee minus rate', () => {
   near(recovery.drainNs, recovery.predictedNs ?? 0, 0.15);
 });
 
+test('recovery: a load that falls in steps drains what each of them leaves of the knee', () => {
+  const falling = [75, 60, 20].map((perSecond) => ({ perSecond, seconds: 2 }));
+  const { recovery } = analyze(nestedService([...RISING, ...falling], SERVICE));
+  assert.ok(recovery?.drainNs);
+  near(recovery.drainNs, recovery.predictedNs ?? 0, 0.15);
+});
+
+test('recovery: a backlog that has not drained when the load ends took no known time', () => {
+  const { recovery } = analyze(nestedService([...RISING, { perSecond: 70, seconds: 1 }], SERVICE));
+  assert.ok(recovery);
+  assert.equal(recovery.drainNs, null);
+  assert.ok(recovery.residual > 10, `${recovery.residual}`);
+});
+
 test('what-if: a shorter hold moves the knee to the next queue', () => {
   const input = nestedService([...RISING, RECOVERY], SERVICE);
   const { verdict } = analyze(input, { whatIf: ['lock:campaign hold x0.5', 'pg-pool:signup capacity 10'] });

@@ -1,7 +1,7 @@
 import { rankInterval } from '../../aggregate/latency.ts';
 import type { Latency, OutcomeCounts, WindowRow } from '../../aggregate/types.ts';
 import { type Column, paragraph, type Section, section } from '../document.ts';
-import type { Report } from '../types.ts';
+import type { Recovery, Report } from '../types.ts';
 import { count, duration, percent, rate } from '../units.ts';
 
 const COLUMNS: readonly Column[] = [
@@ -40,14 +40,17 @@ export function stepsSection(report: Report): Section[] {
       }),
       notes: notesOf(windows),
     },
-    recovery === null
-      ? null
-      : paragraph(
-          `Recovery: the backlog drained in ${duration(recovery.drainNs)}${
-            recovery.predictedNs === null ? '' : ` (predicted ${duration(recovery.predictedNs)})`
-          }, ${count(recovery.residual)} requests were left over.`,
-        ),
+    recovery === null ? null : paragraph(recoveryText(recovery)),
   ]);
+}
+
+function recoveryText({ drainNs, residual, predictedNs }: Recovery): string {
+  const predicted = predictedNs === null ? '' : ` (predicted ${duration(predictedNs)})`;
+  const drained =
+    drainNs === null
+      ? `the backlog had not drained when the load ended${predicted}`
+      : `the backlog drained in ${duration(drainNs)}${predicted}`;
+  return `Recovery: ${drained}, ${count(residual)} requests were left over.`;
 }
 
 function stepRow(w: WindowRow, origin: bigint): Record<string, string> {
