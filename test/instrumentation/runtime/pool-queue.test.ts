@@ -8,7 +8,7 @@ test('with all threads taken, the end of one call is the beginning of the next, 
   assert.deepEqual([a.begunMs, b.begunMs, c.begunMs, d.begunMs], [0, 1, undefined, undefined]);
   assert.deepEqual([c.inUse, c.queueDepth, d.queueDepth], [2, 0, 1]);
   assert.equal(pool.isFull, true);
-  assert.equal(pool.end(b, 10), true);
+  pool.end(b, 10);
   assert.equal(c.begunMs, 10);
   pool.end(a, 14);
   assert.equal(d.begunMs, 14);
@@ -32,12 +32,17 @@ test('name lookups leave half of the threads to others, and are not in the way o
   assert.equal(lookups[2].begunMs, 5);
 });
 
-test('a call that ends before it could begin by count says that the count is wrong about it', () => {
+test('a call that ends before it could begin by count began when a thread was last free', () => {
   const pool = new PoolQueue(1);
   const steps = pool.begin(0, false);
   const overtaking = pool.begin(1, false);
-  assert.equal(pool.end(overtaking, 3), false);
-  const next = pool.begin(4, false);
+  const second = pool.begin(2, false);
+  // Between two steps of the first one its thread is free: nobody has ended since this one came.
+  pool.end(overtaking, 3);
+  assert.equal(overtaking.begunMs, 1);
+  pool.end(second, 4);
+  assert.equal(second.begunMs, 3, 'behind the one before it');
+  const next = pool.begin(5, false);
   assert.equal(next.queueDepth, 0);
   pool.end(steps, 6);
   assert.equal(next.begunMs, 6);

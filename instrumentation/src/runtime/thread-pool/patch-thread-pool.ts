@@ -6,11 +6,15 @@ import { beginLookup, beginWork, type PoolCall } from './pool-call.ts';
 // biome-ignore lint/suspicious/noExplicitAny: wrappers stand in for functions of any shape
 type Any = any;
 
-/** Functions that give their work to a thread and call back; several steps of one call count as one. */
+/**
+ * Functions that give their work to a thread and call back; several steps of one call count as one. Not those that Node
+ * makes of these: `rm`, `cp`, and with callbacks `writeFile`, `appendFile` and `truncate`.
+ */
 const FS = [
-  'access appendFile chmod chown close copyFile fdatasync fstat fsync ftruncate lstat mkdir mkdtemp open opendir',
-  'read readFile readdir readlink rename rm rmdir stat statfs symlink truncate unlink utimes write writeFile writev',
+  'access chmod chown close copyFile fdatasync fstat fsync ftruncate lstat mkdir mkdtemp open opendir',
+  'read readFile readdir readlink rename rmdir stat statfs symlink unlink utimes write writev',
 ];
+const FS_PROMISED = [...FS, 'appendFile truncate writeFile'];
 const ZLIB = [
   'brotliCompress brotliDecompress deflate deflateRaw gunzip gzip inflate inflateRaw unzip zstdCompress zstdDecompress',
 ];
@@ -31,7 +35,7 @@ export function patchThreadPool(on: ThreadPoolSwitch): void {
   const builtin = (name: string) => process.getBuiltinModule(name) as Any;
   const fs = builtin('node:fs');
   wrapAll(fs, FS, on, (name) => beginWork(`fs.${name}`, 'files'));
-  wrapPromised(fs.promises, FS, on);
+  wrapPromised(fs.promises, FS_PROMISED, on);
   wrapAll(builtin('node:zlib'), ZLIB, on, (name) => beginWork(`zlib.${name}`, 'cpu'));
   wrapAll(builtin('node:crypto'), CRYPTO, on, (name) => beginWork(`crypto.${name}`, 'cpu'));
   const dns = builtin('node:dns');

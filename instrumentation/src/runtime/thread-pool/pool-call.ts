@@ -53,7 +53,6 @@ class Work implements PoolCall, Waiter {
   readonly #work: PoolWork;
   readonly #job: Job = queue.begin(this.submittedMs, false);
   readonly #waits = this.#job.begunMs === undefined;
-  #isCounted = false;
   #followed = false;
   #bounds: Begin | undefined;
 
@@ -75,7 +74,7 @@ class Work implements PoolCall, Waiter {
     // The callback may have waited for the event loop; the thread had done its work by then.
     const endMs = Math.max(this.#job.begunMs ?? this.submittedMs, atMs - loopClock.waitAt(atMs).minMs);
     this.endMs = endMs;
-    this.#isCounted = queue.end(this.#job, endMs);
+    queue.end(this.#job, endMs);
     if (!this.#followed) {
       this.#bounds = { beginMs: this.submittedMs, leastMs: this.submittedMs, mostMs: this.submittedMs };
     }
@@ -93,7 +92,7 @@ class Work implements PoolCall, Waiter {
     const endMs = Math.max(startMs, this.endMs);
     const leastMs = Math.min(this.#bounds.leastMs, endMs);
     const mostMs = Math.min(this.#bounds.mostMs, endMs);
-    const counted = this.#waits && this.#isCounted ? this.#job.begunMs : undefined;
+    const counted = this.#waits ? this.#job.begunMs : undefined;
     const beginMs = Math.min(Math.max(counted ?? this.#bounds.beginMs, leastMs), mostMs);
     emitWait(RESOURCE_THREAD_POOL, THREADS, this.#job, this.#parent, { beginMs, leastMs, mostMs }, endMs);
     if (this.#work === 'cpu') emitWork(this.#name, this.#parent, beginMs, endMs);

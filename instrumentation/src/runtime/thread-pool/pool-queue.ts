@@ -23,6 +23,8 @@ export class PoolQueue {
   #slowWaiting = 0;
   #running = 0;
   #slowRunning = 0;
+  /** When a call ended last: a thread was free then. */
+  #lastEndMs = Number.NEGATIVE_INFINITY;
 
   constructor(threads: number) {
     this.threads = threads;
@@ -51,14 +53,17 @@ export class PoolQueue {
     return job;
   }
 
-  /** Its work has ended. @returns false: by count it was still waiting, so the count says nothing about it. */
-  end(job: Job, atMs: number): boolean {
+  /** Its work has ended. */
+  end(job: Job, atMs: number): void {
+    const freeMs = this.#lastEndMs;
+    this.#lastEndMs = Math.max(freeMs, atMs);
     if (job.begunMs === undefined) {
-      // A call of several steps is counted as one, so that its thread may be another's meanwhile.
+      // By count it was still waiting. A call of several steps is counted as one, so that its thread may be another's
+      // meanwhile; and callbacks come in an order of their own. It began when a thread was last known to be free, or at once.
       const at = this.#waiting.indexOf(job);
       if (at >= 0) this.#take(at);
-      job.begunMs = atMs;
-      return false;
+      job.begunMs = Math.min(atMs, Math.max(job.startMs, freeMs));
+      return;
     }
     this.#running--;
     if (job.slow) this.#slowRunning--;
@@ -66,7 +71,6 @@ export class PoolQueue {
       if (this.#hasThreadFor(this.#waiting[at])) this.#start(this.#take(at), atMs);
       else at++;
     }
-    return true;
   }
 
   #hasThreadFor({ slow }: Job): boolean {
