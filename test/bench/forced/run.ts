@@ -180,8 +180,10 @@ async function runAndJudge(
       const load = JSON.parse(await readFile(join(directory, 'load.json'), 'utf8'));
       const reason = didNotApply(configuration, load, measured);
       const judged = judge(configuration, report, load, directory);
-      const disturbed = reason ?? (judged.right ? null : disturbance(load, measured));
-      if (disturbed === null) return judged;
+      if (reason === null && judged.right) return judged;
+      const why = [reason, disturbance(load, measured)].filter((one) => one !== null);
+      if (why.length === 0) return judged;
+      const disturbed = why.join('; ');
       if (attempt === ATTEMPTS)
         return notApplied(configuration, `${disturbed}; it said ${judged.named}`, directory);
       say(`again  ${configuration.name}: ${disturbed}`);
