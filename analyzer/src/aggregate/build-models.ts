@@ -70,7 +70,7 @@ function modelOf(own: Series, frame: Frame, baselines: Baselines): Omit<QueueMod
   const { queue } = own;
   const hotKey = own.keys[0] ?? null;
   const lane: Lane = hotKey?.lane ?? own;
-  const capacity = capacityOf(queue, lane, hotKey !== null, timeline, own.instances);
+  const capacity = capacityOf(queue, lane, hotKey !== null, timeline, own.instances, own.presence);
   const requests = (w: number) => windows[w].requests * servedShare(own, w, windows[w].requests);
   const pauses = queue.kind === 'eventloop' ? own.pauseNs : null;
   const demand = demandOver(lane, pauses, pre, requests);
@@ -80,7 +80,7 @@ function modelOf(own: Series, frame: Frame, baselines: Baselines): Omit<QueueMod
     return n > 0 ? (own.rejected[w] + own.timedOut[w]) / n : 0;
   });
   const tops = topWindows(rising);
-  const hottest = hottestInstance(own, capacity, pre, requests);
+  const hottest = hottestInstance(own, capacity, pre);
   const utilization = utilizationOf(own, lane, capacity, hottest, timeline);
   const serviceNs = new Map<number, number>();
   const n = pre.reduce((sum, w) => sum + requests(w), 0);
@@ -108,6 +108,7 @@ function modelOf(own: Series, frame: Frame, baselines: Baselines): Omit<QueueMod
     busiestKey: hotKey?.key ?? null,
     capacity: capacity.servers,
     capacityFrom: capacity.from,
+    serversByWindow: capacity.byWindow,
     visits: demand.visits,
     demandNs: demand.demandNs,
     meanHoldNs: demand.meanHoldNs,
@@ -131,7 +132,10 @@ function modelOf(own: Series, frame: Frame, baselines: Baselines): Omit<QueueMod
     return { ...base, ...serverRate(own, demand, frame, baselines, meanWaitNs) };
   if (queue.kind === 'connection')
     return { ...base, ...connectionRate(own, demand, frame, capacity, baselines, meanWaitNs) };
-  return { ...base, ...atLeastServed(ownRate(demand, capacity, hottest), lane, demand, frame, hottest) };
+  return {
+    ...base,
+    ...atLeastServed(ownRate(demand, capacity, hottest), lane, demand, frame, hottest, capacity),
+  };
 }
 
 /**
@@ -154,7 +158,10 @@ function utilizationOf(
   if (servers === null || !held) return windows.map(() => null);
   const { busyNs } = hot >= 0 ? own.instances[hot] : lane;
   const whole = own.queue.kind === 'eventloop' ? shortSlices(own) : 1;
-  return windows.map(({ startNs, endNs }, w) => (whole * busyNs[w]) / ((endNs - startNs) * servers));
+  return windows.map(({ startNs, endNs }, w) => {
+    const there = hot >= 0 ? servers * (own.presence?.[hot][w] ?? 1) : (capacity.byWindow?.[w] ?? servers);
+    return there > 0 ? (whole * busyNs[w]) / ((endNs - startNs) * there) : null;
+  });
 }
 
 /** Work the requests state / work that spans show: slices too short for a span are in the one only. */

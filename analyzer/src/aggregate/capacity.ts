@@ -6,6 +6,8 @@ export interface Capacity {
   /** Sum over instances; null = unknown. */
   readonly servers: number | null;
   readonly byInstance: readonly (number | null)[];
+  /** Servers that were there in each window; null: the same in all. */
+  readonly byWindow: readonly number[] | null;
   readonly from: 'stated' | 'inferred' | 'unknown';
   /** Set where the stated capacity cannot be right. */
   readonly contradiction: string | null;
@@ -26,10 +28,11 @@ export function capacityOf(
   keyed: boolean,
   timeline: Timeline,
   instances: readonly Lane[] = [lane],
+  presence: readonly Float64Array[] | null = null,
 ): Capacity {
   if (queue.kind === 'eventloop') {
     const byInstance = queue.instances.map(() => 1);
-    return { servers: byInstance.length, byInstance, from: 'stated', contradiction: null };
+    return { ...together(byInstance, presence, timeline), from: 'stated', contradiction: null };
   }
   if (queue.kind === 'downstream') return UNKNOWN;
   if (queue.kind === 'lock') return lockCapacity(queue, lane, keyed, timeline);
@@ -49,11 +52,23 @@ export function capacityOf(
     return stated;
   });
   if (byInstance.length === 0 || byInstance.some((c) => c === null)) {
-    return { servers: null, byInstance, from: 'unknown', contradiction };
+    return { ...UNKNOWN, byInstance, contradiction };
   }
-  const servers = byInstance.reduce<number>((sum, c) => sum + (c ?? 0), 0);
-  if (inferred) return { ...atLeastBusy(byInstance, instances, timeline), from: 'inferred', contradiction };
-  return { servers, byInstance, from: 'stated', contradiction };
+  const counted = inferred ? atLeastBusy(byInstance, instances, timeline) : byInstance;
+  return { ...together(counted, presence, timeline), from: inferred ? 'inferred' : 'stated', contradiction };
+}
+
+/** The servers of all processes; where not all were there all the time, those of the window of the highest rate. */
+function together(
+  byInstance: readonly (number | null)[],
+  presence: readonly Float64Array[] | null,
+  { windows, top }: Timeline,
+): Pick<Capacity, 'servers' | 'byInstance' | 'byWindow'> {
+  const sum = (of: (i: number) => number) =>
+    byInstance.reduce<number>((all, c, i) => all + (c ?? 0) * of(i), 0);
+  if (presence === null || top < 0) return { servers: sum(() => 1), byInstance, byWindow: null };
+  const byWindow = windows.map((_, w) => sum((i) => presence[i][w]));
+  return { servers: Math.max(1, Math.round(byWindow[top])), byInstance, byWindow };
 }
 
 /**
@@ -64,12 +79,11 @@ function atLeastBusy(
   counted: readonly (number | null)[],
   lanes: readonly Lane[],
   timeline: Timeline,
-): Pick<Capacity, 'servers' | 'byInstance'> {
-  const byInstance = counted.map((servers, i) => {
+): (number | null)[] {
+  return counted.map((servers, i) => {
     const busy = lanes[i] && servers !== null ? meanBusy(lanes[i], timeline) : 0;
     return servers !== null && busy > OVERFULL * servers ? Math.ceil(busy / OVERFULL) : servers;
   });
-  return { servers: byInstance.reduce<number>((sum, c) => sum + (c ?? 0), 0), byInstance };
 }
 
 /** @returns servers busy on average in the window in which most were. */
@@ -91,13 +105,14 @@ function lockCapacity(queue: Queue, lane: Lane, keyed: boolean, timeline: Timeli
     return {
       servers: 1,
       byInstance: [1],
+      byWindow: null,
       from: stated === null ? 'inferred' : 'stated',
       contradiction: null,
     };
   if (overfull && queue.holdsRebuilt) {
     // Rebuilt locks know no rows: as many as were ever held at once stand for the hot ones and their company.
     const most = meanBusy(lane, timeline);
-    return { servers: most, byInstance: [most], from: 'inferred', contradiction: null };
+    return { servers: most, byInstance: [most], byWindow: null, from: 'inferred', contradiction: null };
   }
   if (overfull) {
     return {
@@ -110,9 +125,16 @@ function lockCapacity(queue: Queue, lane: Lane, keyed: boolean, timeline: Timeli
   return {
     servers,
     byInstance: [servers],
+    byWindow: null,
     from: stated === null ? 'inferred' : 'stated',
     contradiction: null,
   };
 }
 
-const UNKNOWN: Capacity = { servers: null, byInstance: [], from: 'unknown', contradiction: null };
+const UNKNOWN: Capacity = {
+  servers: null,
+  byInstance: [],
+  byWindow: null,
+  from: 'unknown',
+  contradiction: null,
+};

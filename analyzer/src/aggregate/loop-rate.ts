@@ -26,7 +26,7 @@ interface Point {
  */
 export function loopRate(
   own: Series,
-  base: Pick<QueueModel, 'demandNs' | 'capacity' | 'hottest'>,
+  base: Pick<QueueModel, 'demandNs' | 'capacity' | 'hottest' | 'serversByWindow'>,
   frame: Frame,
 ): (Rate & Partial<QueueModel>) | null {
   const rate = evenRate(own, base, frame);
@@ -47,7 +47,7 @@ export function loopRate(
 /** As if every process had its even share. */
 function evenRate(
   own: Series,
-  base: Pick<QueueModel, 'demandNs' | 'capacity'>,
+  base: Pick<QueueModel, 'demandNs' | 'capacity' | 'serversByWindow'>,
   frame: Frame,
 ): (Rate & Partial<QueueModel>) | null {
   const servers = base.capacity ?? 1;
@@ -61,7 +61,7 @@ function evenRate(
   const points = frame.pre.map(
     (w): Point => ({
       perSecond: frame.timeline.windows[w].arrivalsPerSecond,
-      busy: measured[w] * servers,
+      busy: measured[w] * (base.serversByWindow?.[w] ?? servers),
       workNs: Math.max(base.demandNs, statedOver(own, [w], frame) ?? 0),
     }),
   );

@@ -29,7 +29,8 @@ export function measureLoops(
     if (timeline.sampling.kind !== 'none') continue;
     const byInstance = fromRoots(own, processes.open, resources, timeline);
     own.measuredInstances = byInstance;
-    own.measured = fromGauge(own, metrics, requests, timeline) ?? (byInstance && meanOf(byInstance));
+    own.measured =
+      fromGauge(own, metrics, requests, timeline) ?? (byInstance && meanOf(byInstance, own.presence));
   }
 }
 
@@ -124,8 +125,12 @@ function fromRoots(
   });
 }
 
-function meanOf(instances: readonly Float64Array[]): Float64Array {
-  return instances[0].map((_, w) => instances.reduce((sum, one) => sum + one[w], 0) / instances.length);
+/** Of the processes that were there. */
+function meanOf(instances: readonly Float64Array[], presence: Series['presence']): Float64Array {
+  return instances[0].map((_, w) => {
+    const there = presence === null ? instances.length : presence.reduce((sum, one) => sum + one[w], 0);
+    return instances.reduce((sum, one) => sum + one[w], 0) / there;
+  });
 }
 
 /** Adds the time integral of the mean utilisation of the open requests. */

@@ -17,6 +17,8 @@ export interface QueueModel {
   readonly busiestKey: string | null;
   readonly capacity: number | null;
   readonly capacityFrom: 'stated' | 'inferred' | 'unknown';
+  /** Servers by window where processes came or went; null: the capacity in all. */
+  readonly serversByWindow: readonly number[] | null;
   /** Holds (calls, slices) per request in the windows used for demand. */
   readonly visits: number;
   /** Own demand D = visits × (hold − waits nested in it), ns per request. */
@@ -77,6 +79,16 @@ export function lowWindows(timeline: Timeline): number[] {
   const topRate = top < 0 ? 0 : windows[top].arrivalsPerSecond;
   return rising.filter((w, i) => i < 2 || windows[w].arrivalsPerSecond <= 0.42 * topRate);
 }
+
+/** Whether a queue had about the servers in a window that its capacity says: more processes may have been there before. */
+export function hasItsServers(
+  { servers, byWindow }: { readonly servers: number | null; readonly byWindow: readonly number[] | null },
+  w: number,
+): boolean {
+  return byWindow === null || servers === null || Math.abs(byWindow[w] / servers - 1) < SAME_SERVERS;
+}
+
+const SAME_SERVERS = 0.1;
 
 /** The last rising windows: what the top looks like. */
 export function topWindows(rising: readonly number[]): readonly number[] {

@@ -1,6 +1,6 @@
 import { mean } from './averages.ts';
 import type { Capacity } from './capacity.ts';
-import type { Demand, Frame, QueueModel } from './queue-model.ts';
+import { type Demand, type Frame, hasItsServers, type QueueModel } from './queue-model.ts';
 import type { Lane } from './series.ts';
 
 /** Rate at which a queue saturates alone, and how it was found, for people. */
@@ -34,9 +34,11 @@ export function atLeastServed(
   { visits }: Demand,
   { rising, timeline }: Frame,
   hottest: QueueModel['hottest'],
+  capacity: Pick<Capacity, 'servers' | 'byWindow'>,
 ): Rate {
   if (rate.saturatesAt === null || visits <= 0 || rising.length < 2 || hottest?.alone) return rate;
   const most = rising
+    .filter((w) => hasItsServers(capacity, w))
     .map((w) => lane.completions[w] / timeline.windows[w].seconds / visits)
     .sort((a, b) => b - a)
     .slice(0, 2);

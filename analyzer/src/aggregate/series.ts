@@ -1,6 +1,7 @@
 import { OUTCOMES } from '@waitfall/instrumentation/conventions';
 import { ACQUIRED, type Activity, type Hold, type Queue, type Wait } from './activity.ts';
 import { addClipped, windowAt } from './intervals.ts';
+import { presences } from './presence.ts';
 import type { Requests } from './requests-types.ts';
 import { SingleWaits } from './single-waits.ts';
 import { unionOf } from './slice-list.ts';
@@ -51,6 +52,8 @@ export interface Series extends Lane {
   readonly singleWaits: SingleWaits[];
   readonly pauseNs: Float64Array;
   readonly instances: readonly Lane[];
+  /** By instance and window: share of the window in which the process was there; null: all were, all the time. */
+  readonly presence: readonly Float64Array[] | null;
   /** Row locks: the busiest keys, hottest first. */
   readonly keys: readonly { readonly key: string; readonly lane: Lane }[];
   /** Holds that stated a key / all holds; null without holds. */
@@ -88,6 +91,7 @@ export function emptyLane(windows: number): Lane {
 export function sumSeries(activity: Activity, requests: Requests, timeline: Timeline): Series[] {
   const W = timeline.windows.length;
   const hot = hottestKeys(activity, requests);
+  const presence = presences(activity, requests, timeline);
   const series = activity.queues.map((queue): Series => {
     const keys = hot.get(queue.index);
     return {
@@ -105,6 +109,7 @@ export function sumSeries(activity: Activity, requests: Requests, timeline: Time
       singleWaits: Array.from({ length: W }, () => new SingleWaits()),
       pauseNs: new Float64Array(W),
       instances: queue.instances.map(() => emptyLane(W)),
+      presence: presence[queue.index],
       keys: keys ? keys.names.map((key) => ({ key, lane: emptyLane(W) })) : [],
       keyedShare: keys ? keys.share : null,
       baseNs: null,

@@ -1,5 +1,5 @@
 import type { Activity } from '../aggregate/activity.ts';
-import type { Frame, QueueModel } from '../aggregate/queue-model.ts';
+import { type Frame, hasItsServers, type QueueModel } from '../aggregate/queue-model.ts';
 import type { Requests } from '../aggregate/requests-types.ts';
 import { forecast } from './forecast.ts';
 import { lossesGrow, waitsGrow } from './saturation.ts';
@@ -51,15 +51,17 @@ export function findKnee(
       }
     );
   }
+  const servers = { servers: first.capacity, byWindow: first.serversByWindow };
+  const settled = frame.rising.filter((w) => hasItsServers(servers, w));
   if (lossesGrow(first) && !waitsGrow(first, frame) && first.visits > 0) {
-    const served = frame.rising.map((w) => first.lane.completions[w] / windows[w].seconds / first.visits);
+    const served = settled.map((w) => first.lane.completions[w] / windows[w].seconds / first.visits);
     const most = mean(served.sort((a, b) => b - a).slice(0, 2));
     if (most > PLAUSIBLE.low * rate && most <= rate) {
       return { perSecond: most, how: 'the most that was served, the others being turned away' };
     }
   }
   const done: number[] = [];
-  for (const w of frame.rising) {
+  for (const w of settled) {
     const u = first.utilization[w];
     const full = first.kind === 'downstream' || u === null || u > FULL;
     const completions = first.lane.completions[w];

@@ -5,7 +5,7 @@ import type { Series } from '../../../analyzer/src/aggregate/series.ts';
 import { frame, MS } from '../infer/sketch.ts';
 
 const RATES = [20, 40, 60];
-const BASE = { demandNs: 0, capacity: 1, hottest: null };
+const BASE = { demandNs: 0, capacity: 1, hottest: null, serversByWindow: null };
 
 /** A loop that measured this utilisation, of which requests state so much work each, ms. */
 function loop(utilization: readonly number[], workMs: readonly number[] | null): Series {

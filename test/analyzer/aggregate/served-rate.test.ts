@@ -16,6 +16,7 @@ function served(saturatesAt: number, completions: number[], visits = 2) {
     { demandNs: 1, visits, meanHoldNs: 1 },
     frame,
     null,
+    { servers: 1, byWindow: null },
   );
 }
 

@@ -95,6 +95,7 @@ export function model(sketch: Sketch, rates: readonly number[] = RATES): QueueMo
     series,
     lane,
     capacity: sketch.capacity ?? 1,
+    serversByWindow: null,
     visits: 1,
     demandNs: (sketch.demandMs ?? 5) * MS,
     saturatesAt: sketch.saturatesAt,
