@@ -17,12 +17,19 @@ export function withLabels(report: Report): Report {
     return at < 0 ? one : { ...one, resource: labels[at] };
   };
   const next = (queue: WhatIf['next']) => queue && labelled(queue);
+  const first = verdict.first && labelled(verdict.first);
+  const acceptable = verdict.acceptable.map((name) => {
+    if (name === verdict.first?.resource) return first!.resource;
+    const at = resources.findIndex((row) => row.resource === name);
+    return at < 0 ? name : labels[at];
+  });
   return {
     ...report,
     resources: resources.map(labelled),
     verdict: {
       ...verdict,
-      first: verdict.first && labelled(verdict.first),
+      first,
+      acceptable,
       chain: verdict.chain.map(labelled),
       next: next(verdict.next),
       whatIf: verdict.whatIf.map((one) => ({ ...one, next: next(one.next) })),

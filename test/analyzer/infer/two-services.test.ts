@@ -5,6 +5,7 @@ import { buildReport } from '../../../analyzer/src/report/build.ts';
 import { withLabels } from '../../../analyzer/src/report/labels.ts';
 import { textReport } from '../../../analyzer/src/report/render.ts';
 import { buildSession } from '../../../analyzer/src/tui/build-session.ts';
+import { notTheCause } from '../../../analyzer/src/tui/model/verdict.ts';
 import { Export, steps } from './service.ts';
 
 const WORK_MS = { order: 1, stock: 18 };
@@ -41,7 +42,10 @@ test('queues of two services that have one name are told apart by the service', 
   assert.match(text, /- eventloop of order: alone it saturates at/);
   const [order, stock] = verdict.whatIf;
   assert.ok(stock.kneePerSecond!.low > 1.3 * order.kneePerSecond!.low, `${stock.text}; ${order.text}`);
-  const session = buildSession(analysis, withLabels(buildReport(analysis)), 'two', {});
+  const labelled = withLabels(buildReport(analysis));
+  assert.deepEqual(labelled.verdict.acceptable, ['eventloop of stock']);
+  const session = buildSession(analysis, labelled, 'two', {});
+  assert.match(notTheCause(session)[0].long, /^event loop \(CPU\) of order lasts to/);
   assert.equal((await session.waits('eventloop of order', 5)).count, 0);
   assert.ok((await session.waits('eventloop of stock', 5)).count > 50);
 });

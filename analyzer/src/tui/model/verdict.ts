@@ -139,7 +139,8 @@ export function notTheCause(session: Session): { long: string; short: string }[]
       const limit = values?.['saturatesAtPerSecond'];
       const used = values?.['utilization'];
       if (!resource || typeof limit !== 'number') return { long: text, short: resource ?? text };
-      const name = kindOf(resource) === 'eventloop' ? 'event loop (CPU)' : resource;
+      const name =
+        kindOf(resource) === 'eventloop' ? resource?.replace(/^eventloop/, 'event loop (CPU)') : resource;
       const behind = verdict.chain.some((link) => link.resource === resource);
       const share = behind
         ? `, full only behind ${verdict.first?.resource}`
