@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import {
   findQuota,
   stopWatchingCpuQuota,
@@ -81,7 +82,7 @@ describe('a CPU quota', () => {
   });
 
   test('against a real group, where one can be made: the kernel and we see the same throttling', (context) => {
-    const real = '/sys/fs/cgroup/cpu/waitfall-test';
+    const real = `/sys/fs/cgroup/cpu/waitfall-test-${process.pid}`;
     try {
       mkdirSync(real);
       writeFileSync(join(real, 'cpu.cfs_quota_us'), '20000');
@@ -112,5 +113,63 @@ describe('a CPU quota', () => {
     assert.equal(path, join(real, 'cpu.stat'));
     assert.ok(ms > 100, `throttled for ${ms} ms`);
     assert.ok(ms <= kernelMs + 1 && ms >= kernelMs * 0.5, `${ms} of ${kernelMs} ms`);
+  });
+
+  test('a service in a real group: the pause of a request is what the kernel says it was kept from running', (context) => {
+    const real = `/sys/fs/cgroup/cpu/waitfall-service-${process.pid}`;
+    try {
+      mkdirSync(real);
+      writeFileSync(join(real, 'cpu.cfs_quota_us'), '50000');
+    } catch {
+      context.skip('needs a writable cgroup with a cpu controller of version 1');
+      return;
+    }
+    const traces = join(directory, 'throttled.jsonl');
+    const script = `
+      const { trace } = require('@opentelemetry/api');
+      const { readFileSync } = require('node:fs');
+      const { setTimeout: sleep } = require('node:timers/promises');
+      const throttledMs = () => Number(/throttled_time (\\d+)/.exec(readFileSync('${real}/cpu.stat', 'utf8'))[1]) / 1e6;
+      trace.getTracer('test').startActiveSpan('job', { kind: 1 }, async (span) => {
+        // As long as its start has made the group wait for.
+        await sleep(300);
+        const beforeMs = throttledMs();
+        const startMs = performance.now();
+        const cpu = process.cpuUsage();
+        while (process.cpuUsage(cpu).user < 300_000);
+        const wallMs = performance.now() - startMs;
+        const burnedMs = throttledMs() - beforeMs;
+        await sleep(250);
+        span.end();
+        console.log(JSON.stringify({ wallMs, burnedMs, allMs: throttledMs() }));
+      });`;
+    const register = new URL('../../../instrumentation/src/register.ts', import.meta.url);
+    const child = spawnSync(
+      'sh',
+      [
+        '-c',
+        `echo $$ > ${real}/cgroup.procs && exec "$0" "$@"`,
+        process.execPath,
+        '--conditions=waitfall-source',
+        '--import',
+        fileURLToPath(register),
+        '-e',
+        script,
+      ],
+      { encoding: 'utf8', timeout: 60_000, env: { ...process.env, WAITFALL_TRACE_FILE: traces } },
+    );
+    rmdirSync(real);
+    assert.equal(child.status, 0, child.stderr);
+    const { wallMs, burnedMs, allMs } = JSON.parse(child.stdout);
+    const pauses = [
+      ...readFileSync(traces, 'utf8').matchAll(/\{"traceId"[^}]*"name":"wait_for cpu-quota".*?\}\]/g),
+    ]
+      .map(([text]) => /"startTimeUnixNano":"(\d+)","endTimeUnixNano":"(\d+)"/.exec(text) as RegExpExecArray)
+      .map(([, start, end]) => Number(BigInt(end) - BigInt(start)) / 1e6);
+    const pausedMs = pauses.reduce((sum, ms) => sum + ms, 0);
+    assert.ok(burnedMs > 50, `throttled for ${burnedMs} ms of ${wallMs} ms`);
+    // The watch looks every 100 ms: that much of the stall it may take for its own.
+    assert.ok(pausedMs >= Math.min(burnedMs, wallMs - 100) - 1, `${pausedMs} of ${burnedMs} ms`);
+    assert.ok(pausedMs <= allMs + 1, `${pausedMs} of ${allMs} ms in all`);
   });
 });
