@@ -2,6 +2,7 @@ import {
   ATTR_CPU_FUNCTIONS,
   ATTR_EVENTLOOP_UTILIZATION,
   HOLD_SEGMENT,
+  OUTCOMES,
   SEGMENTS,
   timeAttribute,
 } from '@waitfall/instrumentation/conventions';
@@ -30,6 +31,8 @@ const GENERATOR_WAIT = SEGMENTS.indexOf('generator_wait');
 const PAUSE = SEGMENTS.indexOf('runtime_pause');
 const WORK = SEGMENTS.indexOf('work');
 const DOWNSTREAM = SEGMENTS.indexOf('downstream');
+/** Index into OUTCOMES. */
+const REJECTED = OUTCOMES.indexOf('rejected');
 const NETWORK = SEGMENTS.indexOf('network');
 
 /** What has to be known of a whole input before a part of it can be read; where the table is the whole, it is found out. */
@@ -106,7 +109,8 @@ export function collectActivity(
         const { queue, instance } = queues.of(row);
         const inUse = numberOf(attributes.inUse, row);
         const depth = numberOf(attributes.depth, row);
-        noteCapacity(queue, instance, numberOf(attributes.capacity, row), inUse, depth);
+        const outcome = Math.max(0, classes.waitOutcome[row] - 1);
+        noteCapacity(queue, instance, numberOf(attributes.capacity, row), inUse, depth, outcome === REJECTED);
         activity.waits.push({
           queue: queue.index,
           instance,
@@ -114,7 +118,7 @@ export function collectActivity(
           row: firstRow + row,
           startNs,
           endNs: inner ? Math.max(startNs, Math.min(endNs, originNs + inner.firstNs)) : endNs,
-          outcome: Math.max(0, classes.waitOutcome[row] - 1),
+          outcome,
           inUse,
           depth,
         });

@@ -233,19 +233,21 @@ function inverse(order: readonly number[]): Int32Array {
   return to;
 }
 
-/** Remembers the largest stated capacity of an instance, and the most servers seen busy. */
+/** Remembers the largest stated capacity of an instance, and the most servers seen busy: by whoever queued or was turned away, all of them. */
 export function noteCapacity(
   queue: Queue,
   at: number,
   capacity: number | null,
   inUse: number | null,
   depth: number | null,
+  rejected = false,
 ): void {
   if (capacity !== null && capacity > 0) {
     queue.statedCapacity[at] = Math.max(queue.statedCapacity[at] ?? 0, capacity);
   }
   if (inUse !== null) {
     queue.maxInUse[at] = Math.max(queue.maxInUse[at], inUse);
-    if (depth !== null && depth > 0) queue.queuedInUse[at] = Math.max(queue.queuedInUse[at], inUse);
+    if (rejected || (depth !== null && depth > 0))
+      queue.queuedInUse[at] = Math.max(queue.queuedInUse[at], inUse);
   }
 }

@@ -7,7 +7,8 @@ import type { Facts, Inference } from './facts.ts';
 import { findFirst } from './first-queue.ts';
 import { forecast } from './forecast.ts';
 import { findKnee } from './knee.ts';
-import { perSecond } from './numbers.ts';
+import { percent, perSecond } from './numbers.ts';
+import { lossesGrow } from './saturation.ts';
 
 /** Fewer requests than this say nothing about a queue. */
 const FEWEST_REQUESTS = 30;
@@ -51,6 +52,13 @@ export function decide(facts: Facts): Inference {
     (model) => (model.kind !== 'downstream' && !ratedByPlateau(model)) || backlogged(model),
   );
   if (first === null) {
+    const losing = models.find((model) => model.saturatesAt === null && lossesGrow(model));
+    if (losing) {
+      return refuse(
+        'not-enough-data',
+        `${losing.name} turns away up to ${percent(losing.topLoss)} of what arrives, and its number of servers is neither stated (waitfall.resource.capacity) nor to be seen: whether it is full cannot be told`,
+      );
+    }
     const behind = firstWindowBehind(frame);
     if (behind !== null) {
       return refuse(
