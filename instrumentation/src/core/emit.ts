@@ -286,7 +286,7 @@ export function reserveSpan(parent: Context, startMs: number): ReservedSpan | un
 }
 
 function drop(root: RootRecord | undefined, ns: number): void {
-  if (root === undefined || ns === 0) return;
+  if (root === undefined || root.isOver || ns === 0) return;
   root.droppedNs += ns;
   root.droppedCount++;
 }

@@ -92,6 +92,7 @@ export function finishRequest(root: RootRecord, atMs: number): void {
       tapFailed(tap, error);
     }
   }
+  root.isOver = true;
   const openMs = atMs - root.enteredMs;
   if (openMs <= 0) return;
   const idle = (loopIdleMs() - root.idleMs) / openMs;

@@ -48,6 +48,8 @@ export class RootRecord {
   slices: SpanSlice[] | undefined = undefined;
   /** `nodeTiming.idleTime` when the request began, ms. */
   readonly idleMs: number;
+  /** It has ended: its span says what was known by then, whenever that is written. */
+  isOver = false;
   /** Share of the request's time in which the event loop was busy; known once it has ended. */
   utilization: number | undefined = undefined;
 
@@ -75,6 +77,7 @@ export class RootRecord {
   }
 
   addTime(segment: Segment, ns: number): void {
+    if (this.isOver) return;
     const segments = this.#segments;
     for (let at = 0; at < segments.length; at++) {
       if (segments[at] !== segment) continue;

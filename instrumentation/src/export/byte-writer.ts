@@ -1,6 +1,28 @@
 const INITIAL = 64 * 1024;
 /** A buffer that one burst has made larger than this is not kept. */
 const MAX_KEPT = 1024 * 1024;
+/** One is filled, one is on its way, one is to spare. */
+const MAX_SPARES = 2;
+
+/**
+ * Buffers that come back. Memory outside the heap counts for the garbage collector: a new buffer for each batch makes it
+ * look through the whole heap several times a second.
+ */
+export class SpareBuffers {
+  readonly #spares: Buffer<ArrayBuffer>[] = [];
+
+  /** @param length how much there will be to write, as far as one knows. */
+  take(length: number): Buffer<ArrayBuffer> {
+    return this.#spares.pop() ?? Buffer.allocUnsafeSlow(Math.max(INITIAL, Math.min(length, MAX_KEPT)));
+  }
+
+  /** Takes back what {@link ByteWriter.handOver} has given away, once nobody reads it any more. */
+  giveBack(bytes: Buffer<ArrayBuffer>): void {
+    const { byteLength } = bytes.buffer;
+    if (this.#spares.length < MAX_SPARES && byteLength <= MAX_KEPT)
+      this.#spares.push(Buffer.from(bytes.buffer));
+  }
+}
 
 /** Writes bytes one after the other into one growing buffer. */
 export class ByteWriter {
@@ -16,6 +38,17 @@ export class ByteWriter {
     const bytes = Buffer.from(this.buffer.subarray(0, this.at));
     this.at = 0;
     if (this.buffer.length > MAX_KEPT) this.buffer = Buffer.allocUnsafeSlow(INITIAL);
+    return bytes;
+  }
+
+  /**
+   * @param next where to go on.
+   * @returns what was written, without a copy: the buffer is the caller's from here on.
+   */
+  handOver(next: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
+    const bytes = this.buffer.subarray(0, this.at);
+    this.at = 0;
+    this.buffer = next;
     return bytes;
   }
 

@@ -25,12 +25,12 @@ export class JsonEncoder extends SpanEncoder<JsonWriter> {
     return new JsonWriter();
   }
 
-  protected assemble({ resource, scope, writer }: Batch<JsonWriter>): Buffer[] {
+  protected assemble({ resource, scope }: Batch<JsonWriter>, spans: Buffer): Buffer[] {
     const version = scope.version === undefined ? '' : `,"version":${JSON.stringify(scope.version)}`;
     const head =
       `{"resourceSpans":[{"resource":{"attributes":[${pairs(resource.attributes)}]},` +
       `"scopeSpans":[{"scope":{"name":${JSON.stringify(scope.name)}${version}},"spans":[`;
-    return [Buffer.from(head), writer.take(), Buffer.from(']}]}]}\n')];
+    return [Buffer.from(head), spans, Buffer.from(']}]}]}\n')];
   }
 
   protected open(batch: Batch<JsonWriter>): void {

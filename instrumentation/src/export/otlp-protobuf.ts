@@ -24,8 +24,7 @@ export class ProtobufEncoder extends SpanEncoder<ProtobufWriter> {
     return new ProtobufWriter();
   }
 
-  protected assemble(batch: Batch<ProtobufWriter>): Buffer[] {
-    const spans = batch.writer.take();
+  protected assemble(batch: Batch<ProtobufWriter>, spans: Buffer): Buffer[] {
     const head = new ProtobufWriter();
     const scope = head.open(1);
     head.string(1, batch.scope.name);
@@ -39,7 +38,7 @@ export class ProtobufEncoder extends SpanEncoder<ProtobufWriter> {
     const scopeLength = scopeHead.length + spans.length;
     const scopeTag = messageHead(2, scopeLength);
     const resourceLength = head.length + scopeTag.length + scopeLength;
-    return [messageHead(1, resourceLength), head.take(), scopeTag, scopeHead, spans];
+    return [Buffer.concat([messageHead(1, resourceLength), head.take(), scopeTag, scopeHead]), spans];
   }
 
   protected open(): void {}

@@ -70,9 +70,12 @@ export class OtlpSender {
     this.#agent = target.url.protocol === 'https:' ? new https.Agent(options) : new http.Agent(options);
   }
 
-  /** @returns whether the batch was accepted. */
-  async send(body: Buffer): Promise<boolean> {
-    const payload = this.#target.compress ? await compress(body, { level: 1 }) : body;
+  /**
+   * @param body its parts; not to be changed before the promise is settled.
+   * @returns whether the batch was accepted.
+   */
+  async send(body: readonly Buffer[]): Promise<boolean> {
+    const payload = this.#target.compress ? [await compress(Buffer.concat(body), { level: 1 })] : body;
     let pauseMs = FIRST_PAUSE_MS;
     for (let attempt = 1; ; attempt++) {
       const { status, retryAfterMs, reason } = await this.#post(payload);
@@ -89,7 +92,7 @@ export class OtlpSender {
     }
   }
 
-  #post(payload: Buffer): Promise<Answer> {
+  #post(payload: readonly Buffer[]): Promise<Answer> {
     const { url, headers, timeoutMs, compress } = this.#target;
     const module = url.protocol === 'https:' ? https : http;
     return context.with(suppressTracing(ROOT_CONTEXT), () => {
@@ -104,7 +107,7 @@ export class OtlpSender {
             timeout: timeoutMs,
             headers: {
               'Content-Type': 'application/x-protobuf',
-              'Content-Length': payload.length,
+              'Content-Length': payload.reduce((length, part) => length + part.length, 0),
               ...(compress && { 'Content-Encoding': 'gzip' }),
               ...headers,
             },
@@ -125,7 +128,9 @@ export class OtlpSender {
         );
         request.once('timeout', () => request.destroy(new Error(`no answer within ${timeoutMs} ms`)));
         request.once('error', failed);
-        request.end(payload);
+        request.cork();
+        for (const part of payload) request.write(part);
+        request.end();
       });
     });
   }

@@ -5,7 +5,7 @@ import type { AttributeSink, Fragment } from '../core/fragment.ts';
 import type { SpanOrigin } from '../core/lazy-span.ts';
 import { identityOf, randomWord, SpanIdentity } from '../core/span-id.ts';
 import type { RecordedSpan } from '../standalone/recorded-span.ts';
-import type { ByteWriter } from './byte-writer.ts';
+import { type ByteWriter, SpareBuffers } from './byte-writer.ts';
 import type { ExportableSpan, Scope, SpanEvent } from './exportable-span.ts';
 
 /** OTLP `SpanFlags`: whether the parent is remote is known / is true. */
@@ -24,6 +24,15 @@ export interface Batch<W extends ByteWriter> {
   readonly scope: Scope;
   readonly writer: W;
   spans: number;
+}
+
+/** Encoded spans on their way out. */
+export interface Taken {
+  /** One after the other they are what is to be sent. */
+  readonly parts: Buffer[];
+  readonly spans: number;
+  /** Those of the parts that {@link SpanEncoder.giveBack} wants back. */
+  readonly lent: readonly Buffer<ArrayBuffer>[];
 }
 
 /** What stands at the beginning of a span. */
@@ -71,6 +80,7 @@ export abstract class SpanEncoder<W extends ByteWriter> implements AttributeSink
   readonly #byResource = new Map<object, Map<string, Batch<W>>>();
   /** Batches by the scope objects that were seen since the last {@link take}: a tracer gives all its spans one. */
   readonly #byScope = new Map<object, Batch<W>>();
+  readonly #spares = new SpareBuffers();
   #spans = 0;
 
   /** Spans that wait to be taken. */
@@ -160,20 +170,41 @@ export abstract class SpanEncoder<W extends ByteWriter> implements AttributeSink
 
   /** @returns everything that waited, ready to be sent, or undefined where nothing did. */
   take(): Buffer | undefined {
+    const taken = this.takeParts();
+    if (taken === undefined) return undefined;
+    const bytes = Buffer.concat(taken.parts);
+    this.giveBack(taken);
+    return bytes;
+  }
+
+  /** As {@link take}, without a copy: to be given back once it is sent. */
+  takeParts(): Taken | undefined {
     if (this.#spans === 0) return undefined;
     const parts: Buffer[] = [];
+    const lent: Buffer<ArrayBuffer>[] = [];
     for (const [resource, scopes] of this.#byResource) {
       for (const [key, batch] of scopes) {
         // A scope that has been silent since the last time may never come back.
-        if (batch.spans === 0) scopes.delete(key);
-        else parts.push(...this.assemble(batch));
+        if (batch.spans === 0) {
+          scopes.delete(key);
+          continue;
+        }
+        const bytes = batch.writer.handOver(this.#spares.take(batch.writer.length));
+        lent.push(bytes);
+        parts.push(...this.assemble(batch, bytes));
         batch.spans = 0;
       }
       if (scopes.size === 0) this.#byResource.delete(resource);
     }
     this.#byScope.clear();
+    const spans = this.#spans;
     this.#spans = 0;
-    return parts.length === 1 ? parts[0] : Buffer.concat(parts);
+    return { parts, spans, lent };
+  }
+
+  /** Nobody reads what {@link takeParts} has returned any more. */
+  giveBack({ lent }: Taken): void {
+    for (const bytes of lent) this.#spares.giveBack(bytes);
   }
 
   protected values(attributes: Attributes): void {
@@ -262,8 +293,8 @@ export abstract class SpanEncoder<W extends ByteWriter> implements AttributeSink
   }
 
   protected abstract makeWriter(): W;
-  /** Puts resource and scope around a batch's spans and empties its writer. */
-  protected abstract assemble(batch: Batch<W>): Buffer[];
+  /** Puts resource and scope around the encoded spans of a batch. */
+  protected abstract assemble(batch: Batch<W>, spans: Buffer): Buffer[];
 
   // One span, in this order.
   protected abstract open(batch: Batch<W>): void;
