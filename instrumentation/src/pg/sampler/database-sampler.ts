@@ -8,6 +8,7 @@ import type { SentStatement } from './observer.ts';
 import { LEADER_IDLE_MS, PollSchedule, type SamplerSettings } from './poll-schedule.ts';
 import type { OnExplained, SampledStatement } from './sampled-statement.ts';
 import { SamplerConnection } from './sampler-connection.ts';
+import type { Look } from './seen-wait.ts';
 import { ServerClock } from './server-clock.ts';
 import { QueuedStatement, Session } from './session.ts';
 
@@ -180,7 +181,7 @@ export class DatabaseSampler {
     this.#polls++;
     this.#schedule.answered(repliedMs - sentMs);
     if (rows.length > 0) this.#clock.observe(sentMs, repliedMs, rows[0].clock_ms);
-    this.#apply(new Activity(rows), asked, (sentMs + repliedMs) / 2);
+    this.#apply(new Activity(rows), asked, { sentMs, repliedMs });
   }
 
   /** @returns the statements to look at, by server process; those that are due soon go along. */
@@ -196,38 +197,41 @@ export class DatabaseSampler {
     return asked;
   }
 
-  #apply(activity: Activity, asked: Map<number, QueuedStatement>, atMs: number): void {
+  #apply(activity: Activity, asked: Map<number, QueuedStatement>, look: Look): void {
     let sawWait = false;
     for (const [pid, statement] of asked) {
       const row = activity.of(pid);
       if (!this.#backends.isOurs(row, statement)) continue;
       if (!isWaiting(row)) {
-        if (isChanging(row)) statement.seenChanging(row, atMs);
-        else statement.seenBusy(row, atMs);
+        if (isChanging(row)) statement.seenChanging(row, look);
+        else statement.seenBusy(row, look);
         continue;
       }
       sawWait = true;
       const waitStartMs =
         row.wait_start_ms === null ? undefined : this.#clock.toMonotonicMs(row.wait_start_ms);
-      statement.seenWaiting(row, atMs, waitStartMs, activity.rootHolders(pid), (root) =>
+      statement.seenWaiting(row, look, waitStartMs, activity.rootHolders(pid), (root) =>
         this.#connections.describe(root, activity),
       );
     }
     if (sawWait) this.#pollsWithWaits++;
-    if (this.#settings.mode === 'leader') this.#lookAtOthers(activity, asked, atMs);
+    if (this.#settings.mode === 'leader') this.#lookAtOthers(activity, asked, look);
   }
 
-  #lookAtOthers(activity: Activity, asked: ReadonlyMap<number, unknown>, atMs: number): void {
+  #lookAtOthers(activity: Activity, asked: ReadonlyMap<number, unknown>, look: Look): void {
+    const { repliedMs } = look;
     for (const row of activity.rows) {
       if (asked.has(row.pid) || this.#connections.has(row.pid)) continue;
       const queryStartMs =
-        row.query_start_ms === null ? atMs : Math.min(atMs, this.#clock.toMonotonicMs(row.query_start_ms));
+        row.query_start_ms === null
+          ? repliedMs
+          : Math.min(repliedMs, this.#clock.toMonotonicMs(row.query_start_ms));
       const waitStartMs =
         row.wait_start_ms === null ? undefined : this.#clock.toMonotonicMs(row.wait_start_ms);
-      this.#foreigners.see(row, queryStartMs, atMs, waitStartMs, activity.rootHolders(row.pid), (root) =>
+      this.#foreigners.see(row, queryStartMs, look, waitStartMs, activity.rootHolders(row.pid), (root) =>
         this.#connections.describe(root, activity),
       );
     }
-    this.#foreigners.leave(activity, atMs);
+    this.#foreigners.leave(activity, look);
   }
 }

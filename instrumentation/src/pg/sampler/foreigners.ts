@@ -3,6 +3,7 @@ import { type Activity, isWaiting, spanOf } from './activity.ts';
 import type { Holder } from './holders.ts';
 import type { ActivityRow } from './lock-query.ts';
 import { SampledStatement } from './sampled-statement.ts';
+import type { Look } from './seen-wait.ts';
 
 interface Foreigner {
   readonly queryStartMs: number | null;
@@ -23,19 +24,19 @@ export class Foreigners {
   see(
     row: ActivityRow,
     queryStartMs: number,
-    atMs: number,
+    look: Look,
     waitStartMs: number | undefined,
     roots: readonly number[],
     describe: (pid: number) => Holder,
   ): void {
     let foreigner = this.#byPid.get(row.pid);
     if (foreigner !== undefined && foreigner.queryStartMs !== row.query_start_ms) {
-      this.#end(row.pid, atMs);
+      this.#end(row.pid, look);
       foreigner = undefined;
     }
     if (!isWaiting(row)) {
-      if (foreigner !== undefined && row.state === 'active') foreigner.statement.seenBusy(row, atMs);
-      else if (foreigner !== undefined) this.#end(row.pid, atMs);
+      if (foreigner !== undefined && row.state === 'active') foreigner.statement.seenBusy(row, look);
+      else if (foreigner !== undefined) this.#end(row.pid, look);
       return;
     }
     if (foreigner === undefined) {
@@ -47,22 +48,23 @@ export class Foreigners {
       foreigner = { queryStartMs: row.query_start_ms, statement };
       this.#byPid.set(row.pid, foreigner);
     }
-    foreigner.statement.seenWaiting(row, atMs, waitStartMs, roots, describe);
+    foreigner.statement.seenWaiting(row, look, waitStartMs, roots, describe);
   }
 
   /** Those that a look did not find waiting have got what they waited for. */
-  leave(activity: Activity, atMs: number): void {
-    for (const pid of [...this.#byPid.keys()]) if (activity.of(pid) === undefined) this.#end(pid, atMs);
+  leave(activity: Activity, look: Look): void {
+    for (const pid of [...this.#byPid.keys()]) if (activity.of(pid) === undefined) this.#end(pid, look);
   }
 
   close(atMs: number): void {
-    for (const pid of [...this.#byPid.keys()]) this.#end(pid, atMs);
+    for (const pid of [...this.#byPid.keys()]) this.#end(pid, { sentMs: atMs, repliedMs: atMs });
   }
 
-  #end(pid: number, atMs: number): void {
+  #end(pid: number, look: Look): void {
     const statement = this.#byPid.get(pid)?.statement;
     this.#byPid.delete(pid);
-    statement?.replied(atMs);
+    statement?.seenOver(look);
+    statement?.replied(look.repliedMs);
     statement?.finish();
   }
 }

@@ -14,7 +14,7 @@ import { isHidden, lockCapacity, lockResource, waitEventOf } from './activity.ts
 import { type Holder, Holders } from './holders.ts';
 import type { ActivityRow } from './lock-query.ts';
 import type { ObservedStatement } from './observer.ts';
-import { type EstimatedWait, estimateWait, type SeenWait } from './seen-wait.ts';
+import { type EstimatedWait, estimateWait, type Look, type SeenWait } from './seen-wait.ts';
 
 /** What a statement is, as far as its waits need it. */
 export interface Subject {
@@ -47,7 +47,7 @@ export class SampledStatement implements ObservedStatement {
   readonly #events = new Map<string, number>();
   readonly #episodes: Episode[] = [];
   readonly #onExplained: OnExplained | undefined;
-  #lastLookMs: number | undefined;
+  #lastLook: Look | undefined;
   #answeredMs = 0;
   /** SQLSTATE of the error it ended in. */
   #refusal: string | undefined;
@@ -76,30 +76,35 @@ export class SampledStatement implements ObservedStatement {
   }
 
   /** A poll saw the statement working, or waiting for anything but a lock. */
-  seenBusy(row: ActivityRow, atMs: number): void {
-    this.#note(row, atMs);
+  seenBusy(row: ActivityRow, look: Look): void {
+    this.#note(row, look);
     this.#busyLooks++;
+    this.seenOver(look);
+  }
+
+  /** A poll saw it not waiting for what it waited for before, or not at all any more. */
+  seenOver({ repliedMs }: Look): void {
     const seen = this.#episodes.at(-1)?.seen;
-    if (seen !== undefined) seen.overMs ??= atMs;
+    if (seen !== undefined) seen.overMs ??= repliedMs;
   }
 
   /** A poll saw the statement between two waits, or at the end of one: it has done nothing else meanwhile. */
-  seenChanging(row: ActivityRow, atMs: number): void {
+  seenChanging(row: ActivityRow, { sentMs }: Look): void {
     this.#count(row);
     const seen = this.#episodes.at(-1)?.seen;
-    if (seen !== undefined && seen.overMs === undefined) seen.lastSeenMs = atMs;
+    if (seen !== undefined && seen.overMs === undefined) seen.lastSeenMs = sentMs;
   }
 
   /** A poll saw the statement waiting for a lock. @param waitStartMs since when, says the server. */
   seenWaiting(
     row: ActivityRow,
-    atMs: number,
+    look: Look,
     waitStartMs: number | undefined,
     roots: readonly number[],
     describe: (pid: number) => Holder,
   ): void {
-    const notYetMs = this.#lastLookMs;
-    this.#note(row, atMs);
+    const notYetMs = this.#lastLook?.sentMs;
+    this.#note(row, look);
     const resource = lockResource(row, this.subject.relation);
     let episode = this.#episodes.at(-1);
     // When a row changes hands, those who want it wake up and wait again: one look may fall in between.
@@ -108,7 +113,13 @@ export class SampledStatement implements ObservedStatement {
     this.#busyLooks = 0;
     if (episode === undefined || episode.seen.overMs !== undefined) {
       episode = {
-        seen: { notYetMs, waitStartMs, firstSeenMs: atMs, lastSeenMs: atMs, overMs: undefined },
+        seen: {
+          notYetMs,
+          waitStartMs,
+          firstSeenMs: look.repliedMs,
+          lastSeenMs: look.sentMs,
+          overMs: undefined,
+        },
         holders: new Holders(),
         resource,
         isRow: row.locktype === 'transactionid' || row.locktype === 'tuple',
@@ -118,7 +129,7 @@ export class SampledStatement implements ObservedStatement {
       };
       this.#episodes.push(episode);
     }
-    episode.seen.lastSeenMs = atMs;
+    episode.seen.lastSeenMs = look.sentMs;
     for (const pid of roots) episode.holders.note(pid, describe);
   }
 
@@ -156,8 +167,8 @@ export class SampledStatement implements ObservedStatement {
     this.#episodes.length = 0;
   }
 
-  #note(row: ActivityRow, atMs: number): void {
-    this.#lastLookMs = atMs;
+  #note(row: ActivityRow, look: Look): void {
+    this.#lastLook = look;
     this.#count(row);
   }
 

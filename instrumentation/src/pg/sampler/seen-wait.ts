@@ -1,12 +1,20 @@
-/** One wait for a lock as polls saw it; all times monotonic ms. */
+/** One look at the server, monotonic ms: what it saw was so at some moment between the question and the answer. */
+export interface Look {
+  readonly sentMs: number;
+  readonly repliedMs: number;
+}
+
+/** One wait for a lock as looks saw it; all times monotonic ms. */
 export interface SeenWait {
-  /** The last look before it that saw the process not waiting; undefined when the first look saw it wait. */
+  /** The last look before it saw the process not waiting, no sooner than this; undefined when the first look saw it wait. */
   readonly notYetMs: number | undefined;
   /** When the server says the wait, as it was first seen, had begun. */
   readonly waitStartMs: number | undefined;
+  /** It had begun by then. */
   readonly firstSeenMs: number;
+  /** It went on until then at least. */
   lastSeenMs: number;
-  /** The first look after it that saw the process not waiting any more. */
+  /** The first look after it saw the process not waiting any more, by then. */
   overMs: number | undefined;
 }
 
