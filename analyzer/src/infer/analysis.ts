@@ -197,6 +197,7 @@ export function conclude(found: Found, options: AnalyzeOptions): Answer {
       frame,
       rows: windows,
       objective,
+      trees: { counted: tally.trueRoots, orphans: requests.substitutes ? 0 : tally.orphanRoots },
       rebuilt: rebuilt.any,
       closedLoop: findClosedLoop(requests, timeline),
       metrics: input.metrics,

@@ -5,6 +5,8 @@ import type { Verdict } from './types.ts';
 /** Requests in the rising windows below which means are shaky. */
 const MANY_REQUESTS = 500;
 const CLEAR_MARGIN = 1.3;
+/** So many trees without their callers for a request may hold what fills the queues. */
+const LEAST_ORPHANS = 0.25;
 
 /** How sure, and why: each weakness takes a point, strong ones two; none left is `high`. */
 export function confidenceOf(facts: Facts, inference: Inference): Verdict['confidence'] {
@@ -56,6 +58,13 @@ export function confidenceOf(facts: Facts, inference: Inference): Verdict['confi
   }
   if (inference.status === 'not-enough-load-variation') weak(1, inference.because);
   if (requests.substitutes) weak(2, 'no trace has a true root: orphan trees were used');
+  const { counted, orphans } = facts.trees;
+  if (orphans >= LEAST_ORPHANS * counted && orphans > 0) {
+    weak(
+      orphans > counted ? 2 : 1,
+      `${orphans} trees beside ${counted} requests are left out: their callers are not in the input`,
+    );
+  }
   if (facts.closedLoop) weak(1, 'closed loop: arrivals follow completions, so the offered rate is not free');
   if (n === 0) weak(2, 'no rising window has requests');
   return { level: points === 0 ? 'high' : points === 1 ? 'medium' : 'low', reasons };

@@ -23,6 +23,8 @@ export interface Facts {
   readonly frame: Frame;
   readonly rows: readonly WindowRow[];
   readonly objective: Objective | null;
+  /** Trees that count as requests, and those left out because the span they hang under is not in the input. */
+  readonly trees: { readonly counted: number; readonly orphans: number };
   /** Waits and holds were rebuilt from official spans: less certain. */
   readonly rebuilt: boolean;
   readonly closedLoop: ClosedLoop | null;

@@ -189,6 +189,20 @@ test('an open load is not taken for a closed one', () => {
   assert.equal(finding(out.input(), 'closed-loop'), undefined);
 });
 
+test('trees whose callers are missing are said to be left out, and make the answer less sure', () => {
+  const out = new Export();
+  const { arrivalsMs, plan } = steps(RISING);
+  for (const [i, at] of arrivalsMs.entries()) {
+    out
+      .request(at, at + 10, i % 10 === 0 ? { route: 'GET /health' } : { caller: 'a'.repeat(16) })
+      .wait('pool_wait', 'pg-pool:a', at, at, { capacity: 9, heldMs: 8 });
+  }
+  const { verdict } = analyze(out.plan(plan).input());
+  const found = verdict.findings.find(({ id }) => id === 'orphans-left-out');
+  assert.match(found?.text ?? '', /^1134 trees .* 126 under none/);
+  assert.equal(verdict.confidence.level, 'low');
+});
+
 test('time nobody accounts for is said', () => {
   const input = service((request, at) =>
     request.wait('pool_wait', 'pg-pool:a', at, at + 1, { capacity: 9, heldMs: 2 }),

@@ -33,6 +33,8 @@ export interface RequestOptions {
   readonly traceState?: string;
   readonly instance?: string;
   readonly service?: string;
+  /** Span that called it, which is not in the export. */
+  readonly caller?: string;
 }
 
 /** Writes exports by hand: times in ms from {@link EPOCH_NS}. */
@@ -87,7 +89,7 @@ export class Export {
     };
     const failed = options.failed ?? false;
     const root = add(
-      '',
+      options.caller ?? '',
       options.route ?? 'POST /signup',
       KIND.server,
       startMs,

@@ -1,3 +1,4 @@
+import type { Facts } from '../facts.ts';
 import { percent, perSecond } from '../numbers.ts';
 import type { Finding } from './finding.ts';
 
@@ -45,6 +46,16 @@ export const chosenWithoutWeight: Finding<{ readonly chosen: number; readonly re
     `${percent(chosen / requests)} of the requests were chosen by a tail sampler (tailsampling.policy) without a weight (tracestate ot=th): rates, shares and percentiles are biased; turn on the sampler's feature gate usetracestate, or export everything`,
   summary: () => 'requests sampled without weights',
   values: ({ chosen, requests }) => ({ chosen, requests }),
+};
+
+/** Parts of traces whose callers are elsewhere: what they did at the queues is in no number. */
+export const orphansLeftOut: Finding<Facts['trees']> = {
+  id: 'orphans-left-out',
+  check: ({ trees }) => (trees.orphans > trees.counted ? [trees] : []),
+  format: ({ counted, orphans }) =>
+    `${orphans} trees hang under a span that is not in the input, ${counted} under none: only these count as requests, what the others did at the queues is in no number; give the export of their callers too`,
+  summary: () => 'trees without their callers',
+  values: ({ counted, orphans }) => ({ requests: counted, orphans }),
 };
 
 /** Holds that never ended: leaked, or the process was killed. */

@@ -1,6 +1,12 @@
 import type { Facts, Inference } from '../facts.ts';
 import type { Statement } from '../types.ts';
-import { chosenWithoutWeight, disturbedSteps, holdsWithoutEnd, sentNotReceived } from './accounting.ts';
+import {
+  chosenWithoutWeight,
+  disturbedSteps,
+  holdsWithoutEnd,
+  orphansLeftOut,
+  sentNotReceived,
+} from './accounting.ts';
 import { costGrowsWithLoad, demandDrifts, retriesGrow } from './costs.ts';
 import { widestFunctions } from './cpu.ts';
 import { type Finding, statementsOf } from './finding.ts';
@@ -19,6 +25,7 @@ const ask =
 /** Every lint, in the order they are printed. */
 const FINDINGS = [
   ask(chosenWithoutWeight),
+  ask(orphansLeftOut),
   ask(closedLoop),
   ask(losesWithoutWaiting),
   ask(hotInstance),
