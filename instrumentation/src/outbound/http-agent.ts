@@ -1,8 +1,9 @@
-import * as http from 'node:http';
+import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { context, propagation, type Span, SpanKind, trace } from '@opentelemetry/api';
 import { PREFIX_HTTP_AGENT } from '../conventions.ts';
 import { now } from '../core/clock.ts';
+import { http } from '../core/node-http.ts';
 import { wrapMethod } from '../core/patch.ts';
 import type { StartedSpan } from '../core/started-span.ts';
 import { isTracingSuppressed } from '../core/suppress.ts';
@@ -18,7 +19,7 @@ const MAX_HOSTS = 64;
 
 const kCall = Symbol('waitfall.outbound_call');
 
-interface Request extends http.ClientRequest {
+interface Request extends ClientRequest {
   [kCall]?: OutboundCall | undefined;
 }
 
@@ -34,17 +35,11 @@ const adopted = new WeakSet<Span>();
 
 /**
  * Records the calls of `http` and `https` clients: the queue of a limited Agent, new connections, and, where
- * nobody else does, the CLIENT span. Three methods of two prototypes; no listener on any request.
+ * nobody else does, the CLIENT span. Methods of three prototypes; no listener on any request.
  */
 export function patchHttpClients(on: OutboundSwitch): void {
-  const { Agent, ClientRequest } = http;
-  wrapMethod(Agent.prototype, 'addRequest', (inner) => {
-    return function addRequest(
-      this: http.Agent,
-      request: Request,
-      options: AgentOptions,
-      ...rest: unknown[]
-    ) {
+  wrapMethod(http.Agent.prototype, 'addRequest', (inner) => {
+    return function addRequest(this: Agent, request: Request, options: AgentOptions, ...rest: unknown[]) {
       const call = on.outbound ? begin(on, request, options) : undefined;
       if (call === undefined) return inner().call(this, request, options, ...rest);
       const result = openingFor(call, () => inner().call(this, request, options, ...rest));
@@ -56,7 +51,7 @@ export function patchHttpClients(on: OutboundSwitch): void {
       return result;
     };
   });
-  wrapMethod(ClientRequest.prototype, 'onSocket', (inner) => {
+  wrapMethod(http.ClientRequest.prototype, 'onSocket', (inner) => {
     return function onSocket(this: Request, socket: Socket | null, error?: Error) {
       try {
         gotSocket(on, this, socket, error);
@@ -66,14 +61,25 @@ export function patchHttpClients(on: OutboundSwitch): void {
       return inner().call(this, socket, error);
     };
   });
-  wrapMethod(ClientRequest.prototype, 'destroy', (inner) => {
+  wrapMethod(http.ClientRequest.prototype, 'destroy', (inner) => {
     return function destroy(this: Request, ...args: unknown[]) {
       const call = this[kCall];
       if (call !== undefined) call.abortedMs ??= now();
       return inner().apply(this, args);
     };
   });
-  wrapMethod(ClientRequest.prototype, 'emit', (inner) => {
+  // Node destroys a message that was read to its end, right after it has said so: the request may be closed much later.
+  wrapMethod(http.IncomingMessage.prototype, '_destroy', (inner) => {
+    return function _destroy(this: { req?: Request }, ...args: unknown[]) {
+      try {
+        this.req?.[kCall]?.endSpan();
+      } catch {
+        // Nothing here may reach the service.
+      }
+      return inner().apply(this, args);
+    };
+  });
+  wrapMethod(http.ClientRequest.prototype, 'emit', (inner) => {
     return function emit(this: Request, ...args: unknown[]) {
       if (this[kCall] !== undefined) observe(this, this[kCall], args);
       return inner().apply(this, args);
@@ -132,7 +138,7 @@ function resourceOf(options: AgentOptions, request: Request): string {
 }
 
 /** Where the call stands now that the agent has dealt with it: at the end of a queue, or last among those served. */
-function queueOf(agent: http.Agent, request: Request, resource: string): SocketQueue {
+function queueOf(agent: Agent, request: Request, resource: string): SocketQueue {
   const limit = Math.min(agent.maxSockets, agent.maxTotalSockets);
   if (!Number.isFinite(limit))
     return { resource, capacity: undefined, inUse: undefined, queueDepth: undefined };
@@ -173,7 +179,7 @@ function gotSocket(on: OutboundSwitch, request: Request, socket: Socket | null, 
 
 function observe(request: Request, call: OutboundCall, [event, value]: unknown[]): void {
   try {
-    if (event === 'response') call.answered((value as http.IncomingMessage).statusCode);
+    if (event === 'response') call.answered((value as IncomingMessage).statusCode);
     else if (event === 'timeout') call.timedOut = true;
     else if (event === 'error') call.failed(value);
     else if (event === 'close') {

@@ -5,6 +5,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { propagation } from '@opentelemetry/api';
 import { makeClientSpans } from '../../../instrumentation/src/parts.ts';
 import { W3cPropagator } from '../../../instrumentation/src/standalone/propagator.ts';
+import { assertBetween, moment } from '../support/moments.ts';
 import { type Recorded, type Recording, request, startRecording } from '../support/recording.ts';
 import { checkVisits, type Remote, startRemote, type Visit } from './servers.ts';
 
@@ -178,6 +179,30 @@ describe('http.Agent', () => {
     await settle();
     const [client] = clients();
     assert.ok(client.lengthMs > HOLD_MS - BOUND_MS);
+  });
+
+  test('the call ends with its answer, not with the socket that is closed afterwards', async () => {
+    // Not kept alive: the request is closed when its socket is.
+    const agent = new http.Agent({ keepAlive: false });
+    let [endedMs, laterMs] = [0, 0];
+    await request(
+      () =>
+        new Promise<void>((resolve) => {
+          const call = http.get(`${remote.origin}/closed`, { agent }, (response) => {
+            response.resume().once('end', () => {
+              endedMs = moment();
+              setImmediate(() => {
+                laterMs = moment();
+                while (moment() < laterMs + 20);
+              });
+            });
+          });
+          call.once('close', resolve);
+        }),
+    );
+    await settle();
+    const [client] = clients();
+    assertBetween(client.endMs, endedMs, laterMs, 'the end');
   });
 
   test('outside a request nothing is recorded, and the call works', async () => {
