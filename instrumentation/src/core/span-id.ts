@@ -1,6 +1,6 @@
 import { type SpanContext, TraceFlags, type TraceState } from '@opentelemetry/api';
 
-const HEX16 = Array.from({ length: 0x10000 }, (_, value) => value.toString(16).padStart(4, '0'));
+const HEX = Array.from({ length: 0x100 }, (_, value) => value.toString(16).padStart(2, '0'));
 
 /** @returns 32 random bits as a signed integer, never 0: no part of an id is all zero. */
 export function randomWord(): number {
@@ -8,7 +8,11 @@ export function randomWord(): number {
 }
 
 function hexOf(high: number, low: number): string {
-  return HEX16[high >>> 16] + HEX16[high & 0xffff] + HEX16[low >>> 16] + HEX16[low & 0xffff];
+  return hexOfWord(high) + hexOfWord(low);
+}
+
+function hexOfWord(word: number): string {
+  return HEX[word >>> 24] + HEX[(word >>> 16) & 0xff] + HEX[(word >>> 8) & 0xff] + HEX[word & 0xff];
 }
 
 /** @returns a random span id: 16 hex digits, never all zero. */

@@ -18,6 +18,8 @@ const DROPPED = { attributes: 10, events: 12, links: 14 };
  */
 export class ProtobufEncoder extends SpanEncoder<ProtobufWriter> {
   readonly #keys = new Map<string, Uint8Array>();
+  /** For what is encoded once and kept. */
+  readonly #scratch = new ProtobufWriter();
   #message = 0;
 
   protected makeWriter(): ProtobufWriter {
@@ -25,7 +27,7 @@ export class ProtobufEncoder extends SpanEncoder<ProtobufWriter> {
   }
 
   protected assemble(batch: Batch<ProtobufWriter>, spans: Buffer): Buffer[] {
-    const head = new ProtobufWriter();
+    const head = this.#scratch;
     const scope = head.open(1);
     head.string(1, batch.scope.name);
     if (batch.scope.version) head.string(2, batch.scope.version);
@@ -82,7 +84,7 @@ export class ProtobufEncoder extends SpanEncoder<ProtobufWriter> {
   }
 
   #encoded(fragment: Fragment, name: string | undefined): Uint8Array {
-    const own = new ProtobufWriter();
+    const own = this.#scratch;
     if (name !== undefined) own.string(5, name);
     this.#pairs(own, ATTRIBUTES, fragment.attributes);
     return own.take();
@@ -142,7 +144,7 @@ export class ProtobufEncoder extends SpanEncoder<ProtobufWriter> {
   #key(key: string): Uint8Array {
     const known = this.#keys.get(key);
     if (known !== undefined) return known;
-    const own = new ProtobufWriter();
+    const own = this.#scratch;
     own.string(1, key);
     own.bytes(VALUE_TAG);
     const bytes = own.take();

@@ -1,8 +1,8 @@
-import * as http from 'node:http';
-import * as https from 'node:https';
+import type { Agent } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { context, ROOT_CONTEXT } from '@opentelemetry/api';
+import { http, https } from '../core/node-http.ts';
 import { suppressTracing } from '../core/suppress.ts';
 import { warnOnce } from '../core/warn.ts';
 
@@ -62,7 +62,7 @@ interface Answer {
 /** Posts encoded batches; its own requests are not traced. Failures are said once and never thrown. */
 export class OtlpSender {
   readonly #target: OtlpTarget;
-  readonly #agent: http.Agent;
+  readonly #agent: Agent;
 
   constructor(target: OtlpTarget) {
     this.#target = target;

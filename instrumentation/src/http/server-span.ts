@@ -1,10 +1,10 @@
 import type { EventEmitter } from 'node:events';
-import * as http from 'node:http';
-import * as https from 'node:https';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Context, propagation, ROOT_CONTEXT } from '@opentelemetry/api';
 import { activeContext, runIn } from '../core/active-context.ts';
 import { withSpan } from '../core/context-node.ts';
+import { http, https } from '../core/node-http.ts';
 import { wrapMethod } from '../core/patch.ts';
 import { parentOf } from '../standalone/propagator.ts';
 import type { StandaloneProvider } from '../standalone/provider.ts';
@@ -22,8 +22,8 @@ class Visit {
   readonly span: RecordedSpan;
   readonly attributes: ServerAttributes;
   readonly active: Context;
-  readonly request: http.IncomingMessage;
-  readonly response: http.ServerResponse;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
   finished = false;
   /** Listeners of Node's own to `finish`: they are there before the service sees the response, and stay. */
   readonly #nodesOwn: number;
@@ -32,8 +32,8 @@ class Visit {
     span: RecordedSpan,
     attributes: ServerAttributes,
     active: Context,
-    request: http.IncomingMessage,
-    response: http.ServerResponse,
+    request: IncomingMessage,
+    response: ServerResponse,
   ) {
     this.span = span;
     this.attributes = attributes;
@@ -88,10 +88,10 @@ export function patchHttp2(http2: typeof import('node:http2')): void {
 
 function patchServer(prototype: object, provider: StandaloneProvider): void {
   wrapMethod(prototype, 'emit', (inner) => {
-    return function emit(this: http.Server, ...args: unknown[]): unknown {
+    return function emit(this: Server, ...args: unknown[]): unknown {
       const event = args[0];
       if (event !== 'request' && event !== 'checkContinue') return inner().apply(this, args);
-      const active = begin(provider, args[1] as http.IncomingMessage, args[2] as http.ServerResponse);
+      const active = begin(provider, args[1] as IncomingMessage, args[2] as ServerResponse);
       return active === undefined ? inner().apply(this, args) : runIn(active, inner(), this, args);
     };
   });
@@ -99,7 +99,7 @@ function patchServer(prototype: object, provider: StandaloneProvider): void {
 
 function patchResponse(prototype: object): void {
   wrapMethod(prototype, 'emit', (inner) => {
-    return function emit(this: http.ServerResponse & Marked, ...args: unknown[]): unknown {
+    return function emit(this: ServerResponse & Marked, ...args: unknown[]): unknown {
       const visit = this[kVisit];
       if (visit === undefined) return inner().apply(this, args);
       if (args[0] === 'finish') visit.finished = !isAborted(visit.request);
@@ -111,7 +111,7 @@ function patchResponse(prototype: object): void {
 }
 
 /** HTTP/2 says `finish` also for a stream that the client has cancelled. */
-function isAborted(request: http.IncomingMessage): boolean {
+function isAborted(request: IncomingMessage): boolean {
   return (
     request.httpVersionMajor === 2 && (request as { stream?: { aborted?: boolean } }).stream?.aborted === true
   );
@@ -119,7 +119,7 @@ function isAborted(request: http.IncomingMessage): boolean {
 
 function patchRequest(prototype: object): void {
   wrapMethod(prototype, 'emit', (inner) => {
-    return function emit(this: http.IncomingMessage & Marked, ...args: unknown[]): unknown {
+    return function emit(this: IncomingMessage & Marked, ...args: unknown[]): unknown {
       const visit = this[kVisit];
       return visit === undefined ? inner().apply(this, args) : visit.emit(inner(), this, args);
     };
@@ -129,8 +129,8 @@ function patchRequest(prototype: object): void {
 /** @returns the context of the request, or undefined where it is traced already. */
 function begin(
   provider: StandaloneProvider,
-  request: http.IncomingMessage & Marked,
-  response: http.ServerResponse & Marked,
+  request: IncomingMessage & Marked,
+  response: ServerResponse & Marked,
 ): Context | undefined {
   try {
     if (request[kVisit] !== undefined) return undefined;
