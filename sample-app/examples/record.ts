@@ -41,7 +41,8 @@ export async function recordExample(
       },
     );
     const url = `http://127.0.0.1:${ready.port}/`;
-    const ask = async (headers: Record<string, string> = {}) => (await fetch(url, { headers })).arrayBuffer();
+    const ask = async (headers: Record<string, string> = {}) =>
+      (await fetch(url, { headers: { ...example.headers?.(), ...headers } })).arrayBuffer();
     const together = (headers?: Record<string, string>) =>
       Promise.all(Array.from({ length: example.requests }, () => ask(headers)));
     // What happens only once, such as compiling and connecting, is not what the example shows.
