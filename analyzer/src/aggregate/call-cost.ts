@@ -1,7 +1,8 @@
-import { sortByKey } from '../model/ordering.ts';
 import type { CallList } from './call-list.ts';
+import type { CallsInTime } from './calls-in-time.ts';
 import { type Drift, drifts, ENOUGH_CALLS } from './cost-drift.ts';
 import { groupIndexes } from './index-groups.ts';
+import { windowFlags } from './intervals.ts';
 import type { Requests } from './requests-types.ts';
 import { slowedByOthers } from './slowed-by-others.ts';
 import type { Timeline } from './windows.ts';
@@ -20,21 +21,24 @@ export function callBaselines(
   timeline: Timeline,
   lows: readonly number[],
 ): Float64Array {
-  const low = new Set(lows);
+  const isLow = windowFlags(lows, timeline.windows.length);
   const byOperation = groupIndexes(calls.length, (i) =>
     calls.failed[i] || requests.window[calls.request[i]] < 0 ? null : calls.operationKey(i),
   );
   const base = new Map<number, { ns: number; limit: number }>();
   for (const [key, members] of byOperation) {
-    const early = members.filter((i) => low.has(requests.window[calls.request[i]]));
+    const early = members.filter((i) => isLow[requests.window[calls.request[i]]] === 1);
     if (early.length === 0) continue;
     const all = meanCost(early, calls, requests);
     const limit = timeline.sampling.kind === 'none' ? fewestAhead(early, ahead) : Number.POSITIVE_INFINITY;
-    const few = meanCost(
-      early.filter((i) => ahead[i] <= limit),
-      calls,
-      requests,
-    );
+    const few =
+      limit === Number.POSITIVE_INFINITY
+        ? all
+        : meanCost(
+            early.filter((i) => ahead[i] <= limit),
+            calls,
+            requests,
+          );
     // Few calls scatter: they count only where they are faster beyond chance. By the scatter of all: costs are skewed, so
     // that few calls which happen to be fast also happen to lie close together.
     const error = all.deviationNs / Math.sqrt(few.n);
@@ -42,7 +46,16 @@ export function callBaselines(
     base.set(key, queued ? { ns: few.ns, limit } : { ns: all.ns, limit: Number.POSITIVE_INFINITY });
   }
   const costNs = new Float64Array(calls.length);
-  for (let i = 0; i < calls.length; i++) costNs[i] = base.get(calls.operationKey(i))?.ns ?? Number.NaN;
+  let lastKey = Number.NaN;
+  let lastNs = Number.NaN;
+  for (let i = 0; i < calls.length; i++) {
+    const key = calls.operationKey(i);
+    if (key !== lastKey) {
+      lastKey = key;
+      lastNs = base.get(key)?.ns ?? Number.NaN;
+    }
+    costNs[i] = lastNs;
+  }
   const unsampled = timeline.sampling.kind === 'none';
   if (unsampled) takeAllWindows(byOperation, calls, ahead, requests, timeline, costNs);
   const drift = unsampled ? drifts(calls, ahead, requests, costNs) : new Map<number, Drift>();
@@ -60,11 +73,11 @@ function takeAllWindows(
   calls: CallList,
   ahead: Int32Array,
   requests: Requests,
-  { rising }: Timeline,
+  { rising, windows }: Timeline,
   costNs: Float64Array,
 ): void {
-  const used = new Set(rising);
-  const inside = (i: number) => used.has(requests.window[calls.request[i]]);
+  const isUsed = windowFlags(rising, windows.length);
+  const inside = (i: number) => isUsed[requests.window[calls.request[i]]] === 1;
   const byServer = Map.groupBy(byOperation.values(), (members) => calls.queue[members[0]]);
   for (const operations of byServer.values()) {
     const known = operations.map((members) => members.filter(inside)).filter((members) => members.length > 0);
@@ -112,18 +125,13 @@ function fewestAhead(members: Int32Array, ahead: Int32Array): number {
 }
 
 /** By call: how many other calls to the same server were in flight when it started. */
-export function callsAhead(calls: CallList): Int32Array {
-  const ahead = new Int32Array(calls.length);
-  for (const members of calls.byQueue().values()) {
-    const { startNs } = calls;
-    sortByKey(members, startNs);
-    const ends = new Float64Array(members.length);
-    for (let k = 0; k < members.length; k++) ends[k] = calls.endNs[members[k]];
-    ends.sort();
+export function callsAhead({ length, startNs }: CallList, servers: Iterable<CallsInTime>): Int32Array {
+  const ahead = new Int32Array(length);
+  for (const { byStart, endNs } of servers) {
     let ended = 0;
-    for (let started = 0; started < members.length; started++) {
-      while (ended < ends.length && ends[ended] <= startNs[members[started]]) ended++;
-      ahead[members[started]] = Math.max(0, started - ended);
+    for (let started = 0; started < byStart.length; started++) {
+      while (ended < endNs.length && endNs[ended] <= startNs[byStart[started]]) ended++;
+      ahead[byStart[started]] = Math.max(0, started - ended);
     }
   }
   return ahead;

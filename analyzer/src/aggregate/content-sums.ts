@@ -9,7 +9,7 @@ export interface LaneSums {
   readonly together: SteadySums<number>;
 }
 
-/** What all holds consist of, as far as they were looked at; the same in whatever order the requests come. */
+/** What all holds consist of, as far as they were looked at, request by request. */
 export class ContentSums {
   readonly #series: readonly Series[];
   readonly #windows: number;
@@ -17,7 +17,7 @@ export class ContentSums {
   /** By queue: ns by name, and what the first request says of it. */
   readonly #named: {
     readonly sums: SteadySums<string>;
-    readonly first: Map<string, { readonly request: number; readonly movable: boolean }>;
+    readonly first: Map<string, boolean>;
   }[];
 
   constructor(series: readonly Series[]) {
@@ -39,8 +39,8 @@ export class ContentSums {
   addNamed(queue: number, { what, movable }: Content, request: number, ns: number): void {
     const { sums, first } = this.#named[queue];
     sums.add(what, request, 0, ns);
-    const known = first.get(what);
-    if (known === undefined || request < known.request) first.set(what, { request, movable });
+    // Requests come in order.
+    if (!first.has(what)) first.set(what, movable);
   }
 
   /** Writes the sums to the series. */
@@ -52,7 +52,7 @@ export class ContentSums {
     }
     for (const [queue, { contents }] of this.#series.entries()) {
       const { sums, first } = this.#named[queue];
-      for (const [what, [ns]] of sums.sums()) contents.set(what, { ns, movable: first.get(what)!.movable });
+      for (const [what, [ns]] of sums.sums()) contents.set(what, { ns, movable: first.get(what)! });
     }
   }
 }

@@ -120,7 +120,7 @@ class Cutter {
     this.#startNs = Number.NaN;
     this.#children.visitPieces(hostRow - this.#part.firstRow, this.#visit);
     if (this.#label < 0) return;
-    pieces.add(this.#endNs, this.#label, this.#served);
+    pieces.add(this.#endNs - this.#startNs, this.#label, this.#served);
     hosts.push({ request, row: hostRow, startNs: this.#startNs, piecesEnd: pieces.length });
   }
 
@@ -146,7 +146,7 @@ class Cutter {
       return;
     }
     if (this.#label < 0) this.#startNs = start;
-    else this.#into.pieces.add(this.#endNs, this.#label, this.#served);
+    else this.#into.pieces.add(this.#endNs - this.#startNs, this.#label, this.#served);
     this.#endNs = end;
     this.#label = label;
     this.#served = served;

@@ -109,7 +109,7 @@ export class GatheredRequests {
         this.#parts.push({ key: keyOf[parts.key[e]], ns: parts.ns[e] });
       }
       const trace = table.traceIds[table.trace[root]];
-      const isHex = HEX32.test(trace);
+      const words = wordsOf(trace);
       const isOpaque = (table.flags[root] & FLAG.opaqueId) !== 0;
       const at = this.#list.add({
         startSec: table.startSec[root],
@@ -120,10 +120,10 @@ export class GatheredRequests {
         weight: requests.weight[i],
         parallelNs: parts.parallelNs[t],
         partsEnd: this.#parts.length,
-        trace: isHex ? [word(trace, 0), word(trace, 1), word(trace, 2), word(trace, 3)] : [0, 0, 0, 0],
+        trace: words ?? [0, 0, 0, 0],
         span: isOpaque ? [0, 0] : [table.spanHi[root], table.spanLo[root]],
       });
-      if (!isHex) this.#opaqueTrace.set(at, trace);
+      if (words === null) this.#opaqueTrace.set(at, trace);
       if (isOpaque) this.#opaqueSpan.set(at, opaqueSpan(table, root));
     }
     this.#chosenWithoutWeight += requests.chosenWithoutWeight;
@@ -274,10 +274,17 @@ export class GatheredRequests {
   }
 }
 
-const HEX32 = /^[0-9a-f]{32}$/;
-
-function word(id: string, i: number): number {
-  return Number.parseInt(id.slice(8 * i, 8 * i + 8), 16);
+/** @returns an id of 32 hexadecimal digits as four words, null for any other. */
+function wordsOf(id: string): [number, number, number, number] | null {
+  if (id.length !== 32) return null;
+  const words: [number, number, number, number] = [0, 0, 0, 0];
+  for (let i = 0; i < 32; i++) {
+    const code = id.charCodeAt(i);
+    const digit = code >= 48 && code <= 57 ? code - 48 : code >= 97 && code <= 102 ? code - 87 : -1;
+    if (digit < 0) return null;
+    words[i >> 3] = ((words[i >> 3] << 4) | digit) >>> 0;
+  }
+  return words;
 }
 
 function opaqueSpan(table: SpanTable, row: number): string {

@@ -1,6 +1,6 @@
-import { sortByKey } from '../model/ordering.ts';
 import { mean } from './averages.ts';
 import type { CallList } from './call-list.ts';
+import { type CallsInTime, callsInTime } from './calls-in-time.ts';
 import type { Series } from './series.ts';
 import type { Timeline } from './windows.ts';
 
@@ -67,8 +67,9 @@ export function fitHiddenCapacity(
   baseNs: number,
   counted: (call: number) => boolean,
   busy: BusyServers,
+  inTime: CallsInTime = callsInTime(calls, members),
 ): HiddenCapacity | null {
-  const bins = excessByInFlight(calls, members, excessNs, counted);
+  const bins = excessByInFlight(calls, inTime, excessNs, counted);
   let best: (HiddenCapacity & { readonly sse: number; readonly beyond: number }) | null = null;
   for (let servers = busy.least; servers < Math.min(bins.length, busy.most + 1); servers++) {
     let sxx = 0;
@@ -96,23 +97,19 @@ export function fitHiddenCapacity(
 }
 
 function excessByInFlight(
-  { startNs, endNs }: CallList,
-  members: Int32Array,
+  { startNs }: CallList,
+  { byStart, endNs }: CallsInTime,
   excessNs: Float64Array,
   counted: (call: number) => boolean,
 ): ({ count: number; sumNs: number } | undefined)[] {
-  const byStart = members.slice();
-  sortByKey(byStart, startNs);
-  const ends = new Float64Array(members.length);
-  for (let k = 0; k < members.length; k++) ends[k] = endNs[members[k]];
-  ends.sort();
   const bins: ({ count: number; sumNs: number } | undefined)[] = [];
   let inFlight = 0;
   let ended = 0;
   for (let k = 0; k < byStart.length; k++) {
     const call = byStart[k];
     // At one instant calls end before others start.
-    for (; ended < ends.length && ends[ended] <= startNs[call]; ended++) inFlight = Math.max(0, inFlight - 1);
+    for (; ended < endNs.length && endNs[ended] <= startNs[call]; ended++)
+      inFlight = Math.max(0, inFlight - 1);
     if (counted(call)) {
       const bin = (bins[inFlight] ??= { count: 0, sumNs: 0 });
       bin.count++;

@@ -2,7 +2,7 @@ import { SEGMENTS } from '@waitfall/instrumentation/conventions';
 import { isWait } from '../classify/classify.ts';
 import type { Activity, Hold } from './activity.ts';
 import { type Content, contentOf } from './content-names.ts';
-import { ContentSums } from './content-sums.ts';
+import { ContentSums, type LaneSums } from './content-sums.ts';
 import { stretchesOf } from './hold-stretches.ts';
 import { CONNECTION_WAIT, DOWNSTREAM, type HostPieces, type Label, NETWORK } from './host-pieces.ts';
 import type { Baselines } from './opaque.ts';
@@ -57,6 +57,8 @@ class Contents {
   /** By label: the index of its queue, -1 without one; and what it is in the holds of each queue. */
   readonly #queue: Int32Array;
   readonly #content: (Content | undefined)[][];
+  /** By queue and instance: the sums of holds without a key, or with one that is not looked at by itself. */
+  readonly #lanes: (readonly LaneSums[] | undefined)[][];
 
   constructor(
     pieces: HostPieces,
@@ -79,6 +81,7 @@ class Contents {
     this.#sums = sums;
     this.#queue = Int32Array.from(labels, (label) => queueOf(label, index));
     this.#content = series.map(() => []);
+    this.#lanes = series.map(() => []);
   }
 
   /** Which holds of one request overlap: what a change of one does to the other (what-if) follows from it. */
@@ -105,18 +108,19 @@ class Contents {
     const host = this.#hostOf(hold);
     if (host < 0) return;
     const { hosts, pieces, labels } = this.#pieces;
-    const own = this.#series[hold.queue];
-    const lanes = lanesOf(own, hold).map((lane) => this.#sums.of(lane));
+    const lanes = this.#lanesOf(hold);
     const { request } = hold;
     const { startNs, window } = this.#requests;
     const weight = times * this.#requests.weight[request];
     const w = window[request];
-    const from = hold.startNs - startNs[request];
-    const to = hold.endNs - startNs[request];
+    // Relative to the start of the host's first piece, as its pieces are.
+    const originNs = startNs[request] + hosts.startNs[host];
+    const from = hold.startNs - originNs;
+    const to = hold.endNs - originNs;
     const first = host === 0 ? 0 : hosts.piecesEnd[host - 1];
     const last = hosts.piecesEnd[host];
     let i = firstEndingAfter(pieces.endNs, first, last, from);
-    let start = i === first ? hosts.startNs[host] : pieces.endNs[i - 1];
+    let start = i === first ? 0 : pieces.endNs[i - 1];
     for (; i < last && start < to; i++) {
       const end = pieces.endNs[i];
       const ns = Math.min(end, to) - Math.max(start, from);
@@ -142,6 +146,14 @@ class Contents {
       }
     }
     this.#served.addTo(lanes, request, w, weight);
+  }
+
+  /** @returns the sums of the lanes a hold belongs to. */
+  #lanesOf(hold: Hold): readonly LaneSums[] {
+    const own = this.#series[hold.queue];
+    const isHot = hold.key !== null && own.keys.some(({ key }) => key === hold.key);
+    const sumsOf = () => lanesOf(own, hold).map((lane) => this.#sums.of(lane));
+    return isHot ? sumsOf() : (this.#lanes[hold.queue][hold.instance] ??= sumsOf());
   }
 
   /** @returns the host of a hold; -1 where nothing of it lies in the hold. */
@@ -172,7 +184,7 @@ function queueOf({ queue }: Label, index: QueueIndex): number {
 }
 
 /** @returns the first of ordered pieces that ends after a time. */
-function firstEndingAfter(endNs: Float64Array, from: number, to: number, time: number): number {
+function firstEndingAfter(endNs: ArrayLike<number>, from: number, to: number, time: number): number {
   let low = from;
   let high = to;
   while (low < high) {

@@ -71,7 +71,7 @@ class HostList extends RecordList<Host> {
 
 /** A stretch of a host that one span owns; it begins where the one before ends. */
 interface HostPiece {
-  /** ns relative to the start of the request. */
+  /** ns after the start of the host's first piece. */
   readonly endNs: number;
   /** Index into the labels. */
   readonly label: number;
@@ -80,9 +80,10 @@ interface HostPiece {
 }
 
 class HostPieceList extends RecordList<HostPiece> {
-  endNs: Float64Array = new Float64Array(FIRST);
-  label: Uint32Array = new Uint32Array(FIRST);
-  served: Int32Array = new Int32Array(FIRST);
+  /** Wider as soon as a number does not fit: there are more of these records than of any other. */
+  endNs: Uint32Array | Float64Array = new Uint32Array(FIRST);
+  label: Uint16Array | Uint32Array = new Uint16Array(FIRST);
+  served: Int16Array | Int32Array = new Int16Array(FIRST);
 
   push({ endNs, label, served }: HostPiece): void {
     this.add(endNs, label, served);
@@ -91,8 +92,15 @@ class HostPieceList extends RecordList<HostPiece> {
   add(endNs: number, label: number, served: number): void {
     const i = this.next(this.endNs.length);
     this.endNs[i] = endNs;
-    this.label[i] = label;
+    if (this.endNs[i] !== endNs) (this.endNs = Float64Array.from(this.endNs))[i] = endNs;
+    this.setLabel(i, label);
     this.served[i] = served;
+    if (this.served[i] !== served) (this.served = Int32Array.from(this.served))[i] = served;
+  }
+
+  setLabel(i: number, label: number): void {
+    this.label[i] = label;
+    if (this.label[i] !== label) (this.label = Uint32Array.from(this.label))[i] = label;
   }
 
   at(i: number): HostPiece {
@@ -129,7 +137,8 @@ export class HostPieces {
   merge({ hosts, pieces, labels }: PackedPieces, firstRequest: number): void {
     const label = labels.map((one) => this.label(one));
     const firstPiece = this.pieces.append(pieces);
-    for (let i = firstPiece; i < this.pieces.length; i++) this.pieces.label[i] = label[this.pieces.label[i]];
+    for (let i = firstPiece; i < this.pieces.length; i++)
+      this.pieces.setLabel(i, label[this.pieces.label[i]]);
     for (let i = this.hosts.append(hosts); i < this.hosts.length; i++) {
       this.hosts.request[i] += firstRequest;
       this.hosts.piecesEnd[i] += firstPiece;

@@ -5,20 +5,31 @@
  * @returns the groups in order of their first index, each ascending
  */
 export function groupIndexes(length: number, keyOf: (i: number) => number | null): Map<number, Int32Array> {
-  const counts = new Map<number, number>();
+  const ids = new Map<number, number>();
+  const counts: number[] = [];
+  const idOf = new Int32Array(length);
+  let lastKey = Number.NaN;
+  let lastId = -1;
   for (let i = 0; i < length; i++) {
     const key = keyOf(i);
-    if (key !== null) counts.set(key, (counts.get(key) ?? 0) + 1);
+    if (key === null) {
+      idOf[i] = -1;
+      continue;
+    }
+    // The same key often comes again at once.
+    if (key !== lastKey) {
+      lastKey = key;
+      lastId = ids.get(key) ?? counts.push(0) - 1;
+      ids.set(key, lastId);
+    }
+    idOf[i] = lastId;
+    counts[lastId]++;
   }
-  const groups = new Map<number, Int32Array>();
-  for (const [key, count] of counts) groups.set(key, new Int32Array(count));
-  counts.clear();
+  const groups = counts.map((count) => new Int32Array(count));
+  const filled = new Int32Array(counts.length);
   for (let i = 0; i < length; i++) {
-    const key = keyOf(i);
-    if (key === null) continue;
-    const at = counts.get(key) ?? 0;
-    (groups.get(key) as Int32Array)[at] = i;
-    counts.set(key, at + 1);
+    const id = idOf[i];
+    if (id >= 0) groups[id][filled[id]++] = i;
   }
-  return groups;
+  return new Map([...ids.keys()].map((key, id) => [key, groups[id]]));
 }

@@ -42,3 +42,10 @@ function firstEndingAfter(windows: readonly Span[], timeNs: number): number {
   }
   return low;
 }
+
+/** @returns 1 at each of some windows, 0 at the others. */
+export function windowFlags(chosen: readonly number[], windows: number): Uint8Array {
+  const flags = new Uint8Array(windows);
+  for (const w of chosen) flags[w] = 1;
+  return flags;
+}

@@ -1,9 +1,10 @@
 import type { Activity } from './activity.ts';
 import { callBaselines, callsAhead } from './call-cost.ts';
 import type { CallList } from './call-list.ts';
+import { callsInTime } from './calls-in-time.ts';
 import { measureConnections } from './connection-cost.ts';
 import { busyServers, fitHiddenCapacity, type HiddenCapacity } from './hidden-servers.ts';
-import { addClipped, windowAt } from './intervals.ts';
+import { addClipped, windowAt, windowFlags } from './intervals.ts';
 import type { Requests } from './requests-types.ts';
 import type { Series } from './series.ts';
 import type { Timeline } from './windows.ts';
@@ -29,12 +30,21 @@ export function measureOpaque(
   timeline: Timeline,
   lows: readonly number[],
 ): Baselines {
-  const callNs = callBaselines(activity.calls, callsAhead(activity.calls), requests, timeline, lows);
   const { calls } = activity;
+  const servers = [...calls.byQueue()].map(([queue, members]) => ({
+    queue,
+    members,
+    inTime: callsInTime(calls, members),
+  }));
+  const ahead = callsAhead(
+    calls,
+    servers.map(({ inTime }) => inTime),
+  );
+  const callNs = callBaselines(calls, ahead, requests, timeline, lows);
   const excessNs = calls.durationNs.slice(0, calls.length);
   for (let i = 0; i < calls.length; i++) excessNs[i] -= callNs[i];
   const fits = new Map<number, HiddenCapacity>();
-  for (const [queue, members] of calls.byQueue()) {
+  for (const { queue, members, inTime } of servers) {
     const own = series[queue];
     addCalls(own, members, calls, callNs, requests, timeline, lows);
     if (timeline.sampling.kind === 'none') {
@@ -48,6 +58,7 @@ export function measureOpaque(
           return w >= 0 && w <= timeline.top;
         },
         busyServers(own, timeline),
+        inTime,
       );
       if (fit) fits.set(queue, fit);
     }
@@ -73,6 +84,7 @@ function addCalls(
   timeline: Timeline,
   lows: readonly number[],
 ): void {
+  const isLow = windowFlags(lows, timeline.windows.length);
   let ns = 0;
   let weights = 0;
   for (let k = 0; k < members.length; k++) {
@@ -90,7 +102,7 @@ function addCalls(
     own.waitNs[w] += excessNs * weight;
     own.waits[w] += weight;
     own.singleWaits[w].push(Math.max(0, excessNs), weight);
-    if (lows.includes(w) && !calls.failed[i]) {
+    if (isLow[w] === 1 && !calls.failed[i]) {
       ns += callNs[i] * weight;
       weights += weight;
     }

@@ -52,8 +52,10 @@ export abstract class RecordList<T> {
     const first = this.#length;
     const own = this as unknown as Record<string, Column>;
     for (const [name, column] of Object.entries(columns)) {
-      if (own[name].length < first + length) {
-        own[name] = grown(own[name].subarray(0, first) as Column, madeLike(column, first + length));
+      const isWider = column.BYTES_PER_ELEMENT > own[name].BYTES_PER_ELEMENT;
+      if (isWider || own[name].length < first + length) {
+        const wider = isWider ? column : own[name];
+        own[name] = grown(own[name].subarray(0, first) as Column, madeLike(wider, first + length));
       }
       own[name].set(column.subarray(0, length), first);
     }
@@ -86,11 +88,13 @@ export abstract class RecordList<T> {
   }
 }
 
-type Column = Int32Array | Uint32Array | Float64Array | Uint8Array;
+type Column = Int32Array | Int16Array | Uint32Array | Uint16Array | Float64Array | Uint8Array;
 
 function isColumn(value: unknown): value is Column {
   return (
     value instanceof Int32Array ||
+    value instanceof Int16Array ||
+    value instanceof Uint16Array ||
     value instanceof Uint32Array ||
     value instanceof Float64Array ||
     value instanceof Uint8Array

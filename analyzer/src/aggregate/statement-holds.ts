@@ -1,5 +1,6 @@
 import type { Forest } from '../tree/types.ts';
 import { ACQUIRED } from './activity.ts';
+import type { CallList } from './call-list.ts';
 import type { Gathering } from './gathering.ts';
 import { type QueueAttributes, textOf } from './span-attributes.ts';
 
@@ -18,14 +19,15 @@ export function addStatementHolds(
   const stated = new Set<number>();
   for (let i = since.holds; i < holds.length; i++)
     if (queues[holds.queue[i]].kind === 'lock') stated.add(holds.row[i]);
-  const callOf = new Map<number, number>();
-  for (let i = since.calls; i < calls.length; i++) callOf.set(calls.row[i], i);
+  let callOf: Map<number, number> | undefined;
   for (let i = since.waits; i < waits.length; i++) {
     const row = waits.row[i];
     if (queues[waits.queue[i]].kind !== 'lock' || waits.outcome[i] !== ACQUIRED || stated.has(row)) continue;
     const key = textOf(attributes.key, row - firstRow);
+    if (key === null) continue;
+    callOf ??= callsByRow(calls, since.calls);
     const call = callOf.get(firstRow + forest.parent[row - firstRow]);
-    if (key === null || call === undefined) continue;
+    if (call === undefined) continue;
     const waited = waits.endNs[i] > waits.startNs[i];
     const startNs = waited ? Math.max(calls.startNs[call], waits.endNs[i]) : calls.startNs[call];
     holds.push({
@@ -39,4 +41,10 @@ export function addStatementHolds(
       key,
     });
   }
+}
+
+function callsByRow({ row, length }: CallList, from: number): Map<number, number> {
+  const byRow = new Map<number, number>();
+  for (let i = from; i < length; i++) byRow.set(row[i], i);
+  return byRow;
 }

@@ -19,13 +19,16 @@ export class SteadySums<Key> {
   readonly #windows: number;
   readonly #entries = new Map<Key, Entry>();
   #turn = 0;
+  /** The key added to last, which often comes again. */
+  #lastKey: Key | undefined;
+  #last: Entry | undefined;
 
   constructor(windows: number) {
     this.#windows = windows;
   }
 
   add(key: Key, request: number, window: number, value: number): void {
-    let entry = this.#entries.get(key);
+    let entry = key === this.#lastKey ? this.#last : this.#entries.get(key);
     if (entry === undefined) {
       entry = {
         whole: new Float64Array(this.#windows),
@@ -38,6 +41,8 @@ export class SteadySums<Key> {
       entry.request = request;
       entry.turn = this.#turn++;
     }
+    this.#lastKey = key;
+    this.#last = entry;
     const whole = Math.floor(value);
     entry.whole[window] += whole;
     if (whole === value) return;

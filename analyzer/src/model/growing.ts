@@ -1,8 +1,7 @@
+type Column = Uint32Array | Uint16Array | Uint8Array | Int32Array | Int16Array | Float64Array;
+
 /** @returns the larger column with the smaller one's content. */
-export function grown<T extends Uint32Array | Uint8Array | Int32Array | Float64Array>(
-  column: T,
-  larger: T,
-): T {
+export function grown<T extends Column>(column: T, larger: T): T {
   larger.set(column as never);
   return larger;
 }

@@ -7,8 +7,8 @@ import type { SpanTable } from './span-table.ts';
 import type { TableParts } from './table-parts.ts';
 
 /** A part of so many rows is worked on in the caches of a processor. */
-const ROWS = 1 << 14;
-const FIRST_SHARE = 16;
+const ROWS = 1 << 12;
+const FIRST_SHARE = 4;
 
 /** Which traces and rows each part has. */
 export interface Cut {

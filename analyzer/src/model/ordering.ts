@@ -42,12 +42,40 @@ function merge(
     target.set(source.subarray(from, to), from);
     return;
   }
-  let a = from;
+  // What of the first run comes before all of the second, and what of the second after all of the first, stays.
+  let a = firstAbove(source, key, from, middle, key[source[middle]]);
+  const last = firstFrom(source, key, middle, to, key[source[middle - 1]]);
+  if (a > from) target.set(source.subarray(from, a), from);
+  if (last < to) target.set(source.subarray(last, to), last);
   let b = middle;
-  for (let at = from; at < to; at++) {
-    if (b >= to || (a < middle && key[source[a]] <= key[source[b]])) target[at] = source[a++];
+  for (let at = a; at < last; at++) {
+    if (b >= last || (a < middle && key[source[a]] <= key[source[b]])) target[at] = source[a++];
     else target[at] = source[b++];
   }
+}
+
+/** @returns the first of ordered indexes whose key is above a value. */
+function firstAbove(source: Int32Array, key: Float64Array, from: number, to: number, value: number): number {
+  let low = from;
+  let high = to;
+  while (low < high) {
+    const half = (low + high) >>> 1;
+    if (key[source[half]] > value) high = half;
+    else low = half + 1;
+  }
+  return low;
+}
+
+/** @returns the first of ordered indexes whose key is not below a value. */
+function firstFrom(source: Int32Array, key: Float64Array, from: number, to: number, value: number): number {
+  let low = from;
+  let high = to;
+  while (low < high) {
+    const half = (low + high) >>> 1;
+    if (key[source[half]] >= value) high = half;
+    else low = half + 1;
+  }
+  return low;
 }
 
 /**
@@ -58,20 +86,32 @@ export function selectRank(values: Float64Array, rank: number): number {
   let low = 0;
   let high = values.length - 1;
   while (low < high) {
-    const pivot = values[(low + high) >>> 1];
-    let i = low;
-    let j = high;
-    while (i <= j) {
-      while (values[i] < pivot) i++;
-      while (values[j] > pivot) j--;
-      if (i > j) break;
-      const swapped = values[i];
-      values[i++] = values[j];
-      values[j--] = swapped;
-    }
+    const i = split(values, low, high);
+    // Where the parts do not touch, the value between them is in its place.
+    const j = i - 1 - splitGap;
     if (rank <= j) high = j;
     else if (rank >= i) low = i;
     else return values[rank];
   }
   return values[rank];
+}
+
+/** Values between the two parts of the last {@link split}: 0 or 1, equal to both. */
+let splitGap = 0;
+
+/** Puts what is at most some value of theirs before what is at least that. @returns where the second part begins. */
+function split(values: Float64Array, low: number, high: number): number {
+  const pivot = values[(low + high) >>> 1];
+  let i = low;
+  let j = high;
+  while (i <= j) {
+    while (values[i] < pivot) i++;
+    while (values[j] > pivot) j--;
+    if (i > j) break;
+    const swapped = values[i];
+    values[i++] = values[j];
+    values[j--] = swapped;
+  }
+  splitGap = i - j - 1;
+  return i;
 }

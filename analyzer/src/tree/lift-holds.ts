@@ -1,5 +1,5 @@
 import { ATTR_SEGMENT, HOLD_SEGMENT } from '@waitfall/instrumentation/conventions';
-import { attributeById, attributeKey } from '../model/span-table.ts';
+import { AttributeReader } from '../model/attribute-reader.ts';
 import { type HoldSpan, STATE } from './types.ts';
 import type { Work } from './work.ts';
 
@@ -11,11 +11,12 @@ import type { Work } from './work.ts';
  */
 export function liftHolds(work: Work): HoldSpan[] {
   const { table, state, parent } = work;
-  const key = attributeKey(table, ATTR_SEGMENT);
-  if (key < 0) return [];
+  const segment = new AttributeReader(table, ATTR_SEGMENT);
+  const hold = table.strings.find(HOLD_SEGMENT);
+  if (segment.isAbsent || hold < 0) return [];
   const rows: number[] = [];
   for (let row = 0; row < table.length; row++) {
-    if (state[row] === STATE.inTree && attributeById(table, row, key) === HOLD_SEGMENT) rows.push(row);
+    if (state[row] === STATE.inTree && segment.textId(row) === hold) rows.push(row);
   }
   if (rows.length === 0) return [];
   for (const row of rows) state[row] = STATE.hold;
