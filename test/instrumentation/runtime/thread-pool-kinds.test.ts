@@ -129,10 +129,12 @@ function fsCalls(): Record<string, Call> {
 function promisedCalls(): Record<string, Call> {
   const { promises } = fs;
   const { path, made, folder, link } = files(join(directory, 'promises'));
+  const { uid, gid } = fs.statSync(directory);
   const one: Record<string, () => Promise<unknown>> = {
     access: () => promises.access(made('access')),
     appendFile: () => promises.appendFile(made('appendFile'), 'x'),
     chmod: () => promises.chmod(made('chmod'), 0o600),
+    chown: () => promises.chown(made('chown'), uid, gid),
     copyFile: () => promises.copyFile(made('copyFile'), path('copied')),
     lstat: () => promises.lstat(directory),
     mkdir: () => promises.mkdir(path('mkdir')),
