@@ -1,7 +1,7 @@
-import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { assertBetween, moment } from '../support/moments.ts';
 
 /** A request as the remote server saw it. */
 export interface Seen {
@@ -24,14 +24,14 @@ export async function startRemote(holdMs: number): Promise<Remote> {
   const server: Server = createServer((request, response) => {
     const one: Seen = {
       path: request.url ?? '',
-      atMs: performance.now(),
+      atMs: moment(),
       answeredMs: Number.POSITIVE_INFINITY,
       headers: request.headers,
     };
     seen.push(one);
     if (request.url === '/slow-body') response.flushHeaders();
     setTimeout(() => {
-      one.answeredMs = performance.now();
+      one.answeredMs = moment();
       response.end('done');
     }, holdMs);
   });
@@ -53,15 +53,12 @@ export async function startRemote(holdMs: number): Promise<Remote> {
 /** When a caller had its answer, and a turn of the event loop had passed, by path. */
 export type Done = ReadonlyMap<string, number>;
 
-/** A wait for a socket and what followed, as recorded; when it ended by the clock of the process, ms. */
+/** A wait for a socket and what followed, as recorded. */
 export interface Visit {
   readonly path: string;
   readonly gotMs: number;
   readonly holdMs: number;
 }
-
-/** Spans have the wall clock's time, read once a request: it is that far from the process's own clock. */
-const CLOCK_MS = 12;
 
 /**
  * A call in a queue of sockets gets one after the answer that made room for it was sent, and before its own
@@ -77,12 +74,13 @@ export function checkVisits(
   const answers = seen.map((one) => one.answeredMs).sort((a, b) => a - b);
   for (const [place, visit] of [...visits].sort((a, b) => a.gotMs - b.gotMs).entries()) {
     const { atMs, answeredMs } = seen.find((one) => one.path === visit.path)!;
-    const within = (name: string, ms: number, leastMs: number, mostMs: number) =>
-      assert.ok(
-        ms >= leastMs - CLOCK_MS && ms <= mostMs + CLOCK_MS,
-        `${visit.path} ${name}: ${leastMs} <= ${ms} <= ${mostMs} ms`,
-      );
-    within('socket', visit.gotMs, place < sockets ? 0 : answers[place - sockets], atMs);
-    within('hold', visit.holdMs, answeredMs - atMs, done.get(visit.path)! - visit.gotMs);
+    const roomMs = place < sockets ? Number.NEGATIVE_INFINITY : answers[place - sockets];
+    assertBetween(visit.gotMs, roomMs, atMs, `${visit.path} gets a socket`);
+    assertBetween(
+      visit.holdMs,
+      answeredMs - atMs,
+      done.get(visit.path)! - visit.gotMs,
+      `${visit.path} holds it`,
+    );
   }
 }

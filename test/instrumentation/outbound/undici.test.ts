@@ -4,6 +4,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { propagation } from '@opentelemetry/api';
 import { makeClientSpans } from '../../../instrumentation/src/parts.ts';
 import { W3cPropagator } from '../../../instrumentation/src/standalone/propagator.ts';
+import { moment } from '../support/moments.ts';
 import { type Recorded, type Recording, request, startRecording } from '../support/recording.ts';
 import { checkVisits, type Remote, startRemote, type Visit } from './servers.ts';
 
@@ -42,7 +43,7 @@ async function waitsMatchServer(
     const { body } = await undici.request(`${remote.origin}${path}`, { dispatcher });
     await body.text();
     await new Promise(setImmediate);
-    done.set(path, performance.now());
+    done.set(path, moment());
   };
   await request(() => Promise.all(Array.from({ length: capacity }, () => ask('/warm'))));
   await settle();
@@ -60,7 +61,7 @@ async function waitsMatchServer(
     assert.equal(wait.attributes['waitfall.resource'], `undici-pool:127.0.0.1:${remote.port}`);
     assert.equal(wait.attributes['waitfall.resource.capacity'], capacity);
     const holdMs = (wait.attributes['waitfall.hold.duration_ns'] as number) / 1e6;
-    visits.push({ path, gotMs: wait.endEpochMs - performance.timeOrigin, holdMs });
+    visits.push({ path, gotMs: wait.endMs, holdMs });
   }
   checkVisits(remote.seen, done, capacity, visits);
   await dispatcher.close();
