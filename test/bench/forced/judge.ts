@@ -82,8 +82,9 @@ export function didNotApply(
   { steps }: LoadFile,
   { aloneMs, perSecond }: Measured,
 ): string | null {
-  if (limitPerSecond !== undefined && perSecond < REACHED * limitPerSecond) {
-    return `the service did ${perSecond.toFixed(0)}/s at most where ${limitPerSecond}/s were to be the limit: the machine is narrower`;
+  const mostPerSecond = Math.max(perSecond, ...steps.map((step) => step.goodputPerSecond));
+  if (limitPerSecond !== undefined && mostPerSecond < REACHED * limitPerSecond) {
+    return `the service did ${mostPerSecond.toFixed(0)}/s at most where ${limitPerSecond}/s were to be the limit: the machine is narrower`;
   }
   const [first] = steps;
   const last = steps[steps.length - 1];

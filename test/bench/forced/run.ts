@@ -154,7 +154,12 @@ async function runOnce(
     const service = `http://127.0.0.1:${ready.port}`;
     measured = await measureCapacity(service, configuration);
     await offerLoad(children, {
-      manifest: loadOf(configuration, measured.perSecond, seconds),
+      // A machine that was starved while it was measured may not be any more.
+      manifest: loadOf(
+        configuration,
+        Math.max(measured.perSecond, configuration.limitPerSecond ?? 0),
+        seconds,
+      ),
       url: service,
       directory,
       watch: { app: child.pid!, ...(database.pid !== null && { database: database.pid }) },
