@@ -2,6 +2,7 @@ import type { Activity } from '../aggregate/activity.ts';
 import { type Frame, hasItsServers, type QueueModel } from '../aggregate/queue-model.ts';
 import type { Requests } from '../aggregate/requests-types.ts';
 import { forecast } from './forecast.ts';
+import { perSecond } from './numbers.ts';
 import { lossesGrow, waitsGrow } from './saturation.ts';
 
 export interface Knee {
@@ -45,7 +46,7 @@ export function findKnee(
   }
   if (stretched || first.kind === 'eventloop' || first.kind === 'connection') {
     return (
-      highestThroughput(rate, models, frame, activity, requests) ?? {
+      highestThroughput(rate, limit, models, frame, activity, requests) ?? {
         perSecond: limit,
         how: 'capacity / own demand',
       }
@@ -84,9 +85,10 @@ export function findKnee(
 /** Detected windows may join several rates: throughput is then looked at in this many equal slots. */
 const SLOTS = 10;
 
-/** Mean of the two windows (slots without a plan) with the highest throughput of the slowest visited queue, never above R. */
+/** Mean of the two windows that fell behind (slots without a plan) with the highest throughput of the slowest visited queue, never above R. */
 function highestThroughput(
   rate: number,
+  limit: number,
   models: readonly QueueModel[],
   frame: Frame,
   activity: Activity,
@@ -101,27 +103,37 @@ function highestThroughput(
   if (visited.length === 0) return null;
   const throughput =
     frame.timeline.plan === null ? bySlot(visited, frame, activity, requests) : byWindow(visited, frame);
-  const measured = Math.max(
-    sustained(throughput, frame),
-    mean([...throughput].sort((a, b) => b - a).slice(0, 2)),
-  );
+  const isKept = keptUp(throughput, frame);
+  const kept = Math.max(0, ...throughput.filter((_, i) => isKept[i]));
+  const behind = throughput.filter((_, i) => !isKept[i]).sort((a, b) => b - a);
+  const measured = Math.max(kept, mean(behind.slice(0, 2)));
   if (measured <= 0) return null;
+  const beyond = frame.rising
+    .map((w) => frame.timeline.windows[w].arrivalsPerSecond)
+    .find((one) => one > kept / KEPT_UP);
+  if (kept > 0 && measured <= kept && beyond !== undefined && beyond > UNTRIED * kept) {
+    return {
+      perSecond: Math.max(kept, Math.min(limit, beyond)),
+      how: `capacity / own demand, between ${perSecond(kept)}, with which it kept up, and ${perSecond(beyond)}, under which it did less`,
+    };
+  }
   return {
     perSecond: Math.min(measured, rate * 1.03),
     how: 'highest throughput reached, of the slowest visited queue',
   };
 }
 
+/** Next rate tried / the one kept up with, beyond which the knee is somewhere between them, not at the lower one. */
+const UNTRIED = 1.5;
+
 /** What comes out is what went in: then the service kept up. */
 const KEPT_UP = 0.95;
 
-/** The highest rate of a window of the plan in which the service kept up with what arrived; 0 where there is none. */
-function sustained(throughput: readonly number[], { rising, timeline }: Frame): number {
-  if (timeline.plan === null) return 0;
-  const kept = rising.map((w, i) =>
-    throughput[i] >= KEPT_UP * timeline.windows[w].arrivalsPerSecond ? throughput[i] : 0,
+/** In which windows of the plan the service kept up with what arrived; without a plan nobody knows. */
+function keptUp(throughput: readonly number[], { rising, timeline }: Frame): boolean[] {
+  return throughput.map(
+    (rate, i) => timeline.plan !== null && rate >= KEPT_UP * timeline.windows[rising[i]].arrivalsPerSecond,
   );
-  return Math.max(0, ...kept);
 }
 
 function byWindow(visited: readonly QueueModel[], { rising, timeline }: Frame): number[] {
