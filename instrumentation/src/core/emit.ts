@@ -14,6 +14,7 @@ import { currentAnchor, durationNs } from './clock.ts';
 import { withSpan } from './context-node.ts';
 import { FinishedSpan } from './finished-span.ts';
 import { Fragment } from './fragment.ts';
+import { Interval } from './interval.ts';
 import { type RootRecord, rootOf, setRoot } from './root.ts';
 import { shapeOf } from './segment-shape.ts';
 import { childContext, contextOfSpan } from './span-id.ts';
@@ -112,7 +113,8 @@ function isRecorded(span: SpanContext, parent: Context): boolean {
 }
 
 /** Makes a recorded interval a span under its request. Nothing happens outside a sampled request. */
-export function emitSegment(record: SegmentRecord): void {
+export function emitSegment(given: SegmentRecord): void {
+  const record = Interval.of(given);
   if (tapsOf.recorded.length > 0) passRecord(record);
   const parentSpan = contextOfSpan(trace.getSpan(record.parent));
   if (parentSpan === undefined || !isRecorded(parentSpan, record.parent)) return;

@@ -1,6 +1,7 @@
 import type { Context } from '@opentelemetry/api';
 import { RESOURCE_EVENT_LOOP } from '../conventions.ts';
 import { countTime, emitSegment } from './emit.ts';
+import { Interval } from './interval.ts';
 import type { LoopWait } from './loop-clock.ts';
 
 /** Shorter waits at the tail of a response are not worth a span per statement. */
@@ -25,15 +26,21 @@ export function emitLoopTail(parent: Context, wait: LoopWait, notBeforeMs: numbe
   const minMs = Math.min(wait.minMs, maxMs);
   const lengthMs = (minMs + maxMs) / 2;
   countTime(parent, 'eventloop_wait', atMs - lengthMs, atMs);
-  emitSegment({
-    segment: 'eventloop_wait',
-    resource: RESOURCE_EVENT_LOOP,
-    parent,
-    startMs: atMs - lengthMs,
-    endMs: atMs,
-    outcome: 'acquired',
-    capacity: 1,
-    minMs,
-    maxMs,
-  });
+  emitSegment(loopWait(parent, atMs - lengthMs, atMs, minMs, maxMs));
+}
+
+/** @returns a wait for the event loop between two bounds. */
+export function loopWait(
+  parent: Context,
+  startMs: number,
+  endMs: number,
+  minMs: number,
+  maxMs: number,
+): Interval {
+  const wait = new Interval('eventloop_wait', RESOURCE_EVENT_LOOP, parent, startMs, endMs);
+  wait.outcome = 'acquired';
+  wait.capacity = 1;
+  wait.minMs = minMs;
+  wait.maxMs = maxMs;
+  return wait;
 }

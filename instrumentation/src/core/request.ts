@@ -1,9 +1,10 @@
 import { type Context, type HrTime, SpanKind } from '@opentelemetry/api';
-import { ATTR_ESTIMATED, RESOURCE_EVENT_LOOP, RESOURCE_HTTP_QUEUE, SCOPE_NAME } from '../conventions.ts';
+import { ATTR_ESTIMATED, RESOURCE_HTTP_QUEUE, SCOPE_NAME } from '../conventions.ts';
 import { now } from './clock.ts';
 import { countTime, emitSegment } from './emit.ts';
 import { AttributeObject } from './fragment.ts';
 import { loopClock, loopIdleMs } from './loop-clock.ts';
+import { loopWait } from './loop-wait.ts';
 import { type RootRecord, rootOfSpan } from './root.ts';
 import { setEnd } from './span-end.ts';
 import type { StartedSpan } from './started-span.ts';
@@ -42,17 +43,7 @@ export function beginRequest(root: RootRecord, atMs: number, queuedMs = 0): numb
   if (readyMs > startMs) emitQueueWait(parent, startMs, readyMs);
   if (loopWaitMs === 0) return startMs;
   countTime(parent, 'eventloop_wait', readyMs, atMs);
-  emitSegment({
-    segment: 'eventloop_wait',
-    resource: RESOURCE_EVENT_LOOP,
-    parent,
-    startMs: readyMs,
-    endMs: atMs,
-    outcome: 'acquired',
-    capacity: 1,
-    minMs,
-    maxMs: waitMaxMs,
-  });
+  emitSegment(loopWait(parent, readyMs, atMs, minMs, waitMaxMs));
   return startMs;
 }
 

@@ -2,6 +2,7 @@ import { type Context, trace } from '@opentelemetry/api';
 import { RESOURCE_EVENT_LOOP } from '../conventions.ts';
 import { durationNs } from './clock.ts';
 import { emitSegment } from './emit.ts';
+import { Interval } from './interval.ts';
 import { loopClock } from './loop-clock.ts';
 import { type RootRecord, startOfSpan } from './root.ts';
 
@@ -69,13 +70,8 @@ export function endWork(root: RootRecord, atMs: number): void {
 
 function emitSlice(parent: Context, startMs: number, endMs: number): void {
   if (endMs <= startMs) return;
-  emitSegment({
-    segment: 'work',
-    resource: RESOURCE_EVENT_LOOP,
-    name: 'work',
-    parent,
-    startMs,
-    endMs,
-    capacity: 1,
-  });
+  const slice = new Interval('work', RESOURCE_EVENT_LOOP, parent, startMs, endMs);
+  slice.name = 'work';
+  slice.capacity = 1;
+  emitSegment(slice);
 }

@@ -2,7 +2,9 @@ import { type Attributes, type Context, trace } from '@opentelemetry/api';
 import { ATTR_HOLD_CALL_SITE, type Outcome, PREFIX_CONNECT } from '../conventions.ts';
 import { activeContext } from '../core/active-context.ts';
 import { now } from '../core/clock.ts';
+import { withSpan } from '../core/context-node.ts';
 import { countTime, emitSegment } from '../core/emit.ts';
+import { Interval } from '../core/interval.ts';
 import { type Linked, LinkedList } from '../core/linked-list.ts';
 import { rootOf } from '../core/root.ts';
 import { onShutdown } from '../core/shutdown.ts';
@@ -138,7 +140,7 @@ export class PoolWait implements Linked<PoolWait> {
   /** Called when the pool's own `connect` has returned: a span that started within it is the official one. */
   called(): void {
     const official = takePoolSpan();
-    if (official !== undefined) this.#parent = trace.setSpan(this.caller, official);
+    if (official !== undefined) this.#parent = withSpan(this.caller, official);
   }
 
   /** A new connection is opened for this waiter: from here on it holds the slot. */
@@ -212,20 +214,15 @@ export class PoolWait implements Linked<PoolWait> {
   #emitPool(endMs: number, outcome: Outcome, holdMs?: number, errorType?: string): void {
     // Found a free slot: what passed until it was handed over is the event loop's time, not the pool's.
     const startMs = this.#queued || outcome !== 'acquired' ? this.#startMs : endMs;
-    emitSegment({
-      segment: 'pool_wait',
-      resource: this.#state.resource,
-      parent: this.#parent,
-      startMs,
-      endMs,
-      outcome,
-      errorType,
-      capacity: this.#capacity,
-      inUse: this.#inUse,
-      queueDepth: this.#queueDepth,
-      holdMs,
-      attributes: this.#callSiteOf(holdMs),
-    });
+    const wait = new Interval('pool_wait', this.#state.resource, this.#parent, startMs, endMs);
+    wait.outcome = outcome;
+    wait.errorType = errorType;
+    wait.capacity = this.#capacity;
+    wait.inUse = this.#inUse;
+    wait.queueDepth = this.#queueDepth;
+    wait.holdMs = holdMs;
+    wait.attributes = this.#callSiteOf(holdMs);
+    emitSegment(wait);
   }
 
   #callSiteOf(holdMs: number | undefined): Attributes | undefined {

@@ -1,5 +1,6 @@
-import { type Attributes, type Context, SpanKind, trace } from '@opentelemetry/api';
+import { type Attributes, type Context, SpanKind } from '@opentelemetry/api';
 import { ATTR_DB_WAIT_EVENTS } from '../conventions.ts';
+import { withSpan } from '../core/context-node.ts';
 import { type ReservedSpan, reserveSpan } from '../core/emit.ts';
 import { Fragment } from '../core/fragment.ts';
 import { takeQuerySpan } from '../core/started-span.ts';
@@ -66,7 +67,7 @@ export class StatementSpan {
 
   #adopt(): void {
     const official = takeQuerySpan();
-    if (official !== undefined && this.#officialEnds) this.#official = trace.setSpan(this.#caller, official);
+    if (official !== undefined && this.#officialEnds) this.#official = withSpan(this.#caller, official);
   }
 }
 
