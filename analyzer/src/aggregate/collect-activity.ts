@@ -16,14 +16,14 @@ import { type Forest, STATE } from '../tree/types.ts';
 import type { Slice } from './activity.ts';
 import { addCall, addCallWait, type CallWaits, entryOf, insideSameCall } from './calls.ts';
 import { disjointSlices } from './disjoint-slices.ts';
-import { AFTER_HOLDS, Gathering } from './gathering.ts';
+import { AFTER_HOLDS, type Gathering } from './gathering.ts';
 import type { ProcessRecords } from './process-records.ts';
 import { noteCapacity, STEP } from './queue-index.ts';
 import type { Requests } from './requests-types.ts';
 import { numberOf, type QueueAttributes, queueAttributes } from './span-attributes.ts';
-import { SpanQueues } from './span-queues.ts';
+import type { SpanQueues } from './span-queues.ts';
 import { collectHolds } from './stated-holds.ts';
-import { StatementReader } from './statement.ts';
+import type { StatementReader } from './statement.ts';
 import { addStatementHolds } from './statement-holds.ts';
 
 /** Indexes into SEGMENTS. */
@@ -45,6 +45,12 @@ export interface KnownBefore {
   readonly kinds: ReadonlyMap<string, ResourceKind>;
 }
 
+/** What reads the spans of one part. */
+export interface PartReaders {
+  readonly queues: SpanQueues;
+  readonly statements: StatementReader;
+}
+
 /**
  * Reads every wait, hold, work slice, pause and call of the requests, and what their spans say about the processes they
  * ran in; nothing is aggregated yet.
@@ -56,8 +62,9 @@ export function collectActivity(
   partition: Partition,
   classes: Classes,
   requests: Requests,
-  gathering: Gathering = new Gathering(forest.table),
-  known: KnownBefore | null = null,
+  gathering: Gathering,
+  known: KnownBefore | null,
+  { queues, statements }: PartReaders,
 ): Gathering {
   const { table } = forest;
   const { index, activity, processes, firstRow, firstRequest } = gathering;
@@ -68,10 +75,8 @@ export function collectActivity(
   const waitTime = new Map<number, CallWaits>();
   const detached = detachedRows(forest);
   const instrumented = known?.instrumented ?? statingServices(forest, classes);
-  const statements = new StatementReader(table, gathering.operations, known?.fewTexts ?? null);
   const below = waitsBelow(forest, classes);
 
-  const queues = new SpanQueues(index, table, classes);
   const aboutProcess = processReader(forest, classes, processes, firstRequest);
   const calls: number[] = [];
   const work: Slice[] = [];
@@ -235,14 +240,16 @@ function detachedRows(forest: Forest): ReadonlyMap<number, readonly number[]> {
 /** Services of which some span states a wait or work. */
 export function statingServices(forest: Forest, classes: Classes): Set<string> {
   const { table } = forest;
-  const services = new Set<string>();
+  const states = new Uint8Array(table.resources.length);
   for (let at = 0; at < forest.order.length; at++) {
     const row = forest.order[at];
     const segment = classes.segment[row];
     if (classes.inferred[row] || segment === GENERATOR_WAIT) continue;
-    if (isWait(segment) || segment === WORK) services.add(table.resources[table.resource[row]].service);
+    if (isWait(segment) || segment === WORK) states[table.resource[row]] = 1;
   }
-  return services;
+  return new Set(
+    table.resources.flatMap(({ service }, resource) => (states[resource] === 1 ? [service] : [])),
+  );
 }
 
 /**

@@ -4,11 +4,11 @@ import { RowIndex } from '../model/row-index.ts';
 import { KIND } from '../model/span.ts';
 import type { Activity } from './activity.ts';
 import type { CallList } from './call-list.ts';
+import type { PartReaders } from './collect-activity.ts';
 import { CONNECTION_WAIT, DOWNSTREAM, type HostPieces, NETWORK, type Overlay } from './host-pieces.ts';
 import { Children } from './pieces.ts';
-import type { QueueIndex } from './queue-index.ts';
-import { SpanQueues } from './span-queues.ts';
-import { StatementReader } from './statement.ts';
+import type { SpanQueues } from './span-queues.ts';
+import type { StatementReader } from './statement.ts';
 import type { TreePart } from './tree-parts.ts';
 import type { WaitList } from './wait-list.ts';
 
@@ -28,7 +28,7 @@ export interface Since {
 export function cutHosts(
   into: HostPieces,
   part: Pick<TreePart, 'forest' | 'classes' | 'firstRow'>,
-  index: QueueIndex,
+  readers: PartReaders,
   activity: Activity,
   holds: Int32Array,
   since: Since,
@@ -37,7 +37,7 @@ export function cutHosts(
 ): void {
   if (holds.length === 0) return;
   const { request, host, startNs, endNs } = activity.holds;
-  const cutter = new Cutter(into, part, index, activity, since, overlays);
+  const cutter = new Cutter(into, part, readers, activity, since, overlays);
   /** Hosts of one request, and between which times they held. */
   const own = new Map<number, { from: number; to: number }>();
   for (let k = 0; k < holds.length; k++) {
@@ -85,7 +85,7 @@ class Cutter {
   constructor(
     into: HostPieces,
     part: Pick<TreePart, 'forest' | 'classes' | 'firstRow'>,
-    index: QueueIndex,
+    { queues, statements }: PartReaders,
     { calls, waits }: Activity,
     since: Since,
     overlays: ReadonlyMap<number, readonly Overlay[]>,
@@ -95,8 +95,8 @@ class Cutter {
     this.#part = part;
     this.#overlays = overlays;
     this.#children = new Children(forest);
-    this.#queues = new SpanQueues(index, forest.table, classes);
-    this.#statements = new StatementReader(forest.table);
+    this.#queues = queues;
+    this.#statements = statements;
     numberInRequest(calls, since.calls, part, (row, number) => {
       this.#callOfRow.set(row, number);
       // The way to a called service is part of its call.

@@ -99,6 +99,11 @@ export class GatheredRequests {
     return this.#list.length;
   }
 
+  /** Makes room for so many times the requests there are. */
+  reserve(times: number): void {
+    for (const list of [this.#list, this.#parts]) list.reserve(Math.ceil(list.length * times));
+  }
+
   /** Adds the requests of one part, in its order. */
   add({ table, trees }: Forest, requests: Requests, parts: Parts): void {
     const keyOf = parts.keys.map((key) => this.#keyId(key));

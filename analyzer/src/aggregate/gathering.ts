@@ -85,6 +85,15 @@ export class Gathering {
     this.index.startPart(part);
   }
 
+  /** Makes room for so many times the records there are. */
+  reserve(times: number): void {
+    const { waits, holds, work, pauses, calls } = this.activity;
+    const { hosts, pieces } = this.pieces;
+    for (const list of [waits, holds, work, pauses, calls, hosts, pieces, ...Object.values(this.processes)]) {
+      list.reserve(Math.ceil(list.length * times));
+    }
+  }
+
   startStep(step: number): void {
     const last = this.holdSteps.at(-1);
     if (last?.step !== step) this.holdSteps.push({ from: this.activity.holds.length, step });

@@ -31,6 +31,13 @@ export abstract class RecordList<T> {
     return this.#length++;
   }
 
+  /** Makes room for so many records at once. Memory that is never written to costs nothing, growing by and by copies. */
+  reserve(records: number): void {
+    this.#eachColumn((column) =>
+      column.length >= records ? column : grown(column, madeLike(column, records)),
+    );
+  }
+
   /** Puts record order[i] in place i, one column after the other. */
   reorder(order: Int32Array): void {
     this.#eachColumn((column) => {

@@ -34,6 +34,8 @@ export class StatementReader {
   readonly #system: readonly AttributeReader[];
   /** Chained: (text, operation), relation, name. */
   readonly #pairs = [new PairIds(), new PairIds(), new PairIds()] as const;
+  /** By row: its number and one more; 0 where nobody has asked yet. */
+  readonly #numbers: Uint32Array;
   readonly #parsed: Statement[] = [];
   readonly #forms = new Map<number, string>();
   /** By number of (statement, whether it is one) and route. */
@@ -46,6 +48,7 @@ export class StatementReader {
     const readers = (...keys: string[]) =>
       keys.map((key) => new AttributeReader(table, key)).filter((reader) => !reader.isAbsent);
     this.#table = table;
+    this.#numbers = new Uint32Array(table.length);
     this.#operations = operations;
     this.#fewTexts = fewTexts;
     this.#text = readers('db.query.text', 'db.statement');
@@ -107,9 +110,13 @@ export class StatementReader {
 
   /** @returns the same number for rows that say the same about their statement and have the same name. */
   #number(row: number): number {
+    const known = this.#numbers[row];
+    if (known > 0) return known - 1;
     const [texts, relations, names] = this.#pairs;
     const said = texts.of(first(row, this.#text), first(row, this.#operation));
-    return names.of(relations.of(said, first(row, this.#relation)), this.#table.name[row]);
+    const number = names.of(relations.of(said, first(row, this.#relation)), this.#table.name[row]);
+    this.#numbers[row] = number + 1;
+    return number;
   }
 
   #statement(row: number, number: number): Statement {

@@ -55,10 +55,17 @@ export function classify(
     inferred: new Uint8Array(table.length),
     waitOutcome: new Uint8Array(table.length),
   };
+  let lastName = '';
+  let lastNumber = -1;
   const set = (row: number, segment: number, resource: string): void => {
     classes.segment[row] = segment;
     if (resource === '') return;
-    classes.resource[row] = names.of(resource);
+    // The same name often comes again at once.
+    if (resource !== lastName) {
+      lastName = resource;
+      lastNumber = names.of(resource);
+    }
+    classes.resource[row] = lastNumber;
   };
   const stated = statedReader(table);
   const ruled = rules?.reader(table);

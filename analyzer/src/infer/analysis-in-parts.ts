@@ -44,6 +44,7 @@ export async function analyzeInParts(
           options: { toleranceNs, keepClocks, fromUnixNano, toUnixNano },
           rules: rules?.rules ?? null,
           firstRow,
+          expectedRows: parts.rows / threads,
         });
   try {
     let known = firstGuess(parts, options);
@@ -53,7 +54,7 @@ export async function analyzeInParts(
       const gathered = new GatheredParts(parts.common, options, known);
       takeParts(parts.count, next, (part) => {
         onPart({ spans: parts.rows, part, parts: parts.count });
-        gathered.read(part, parts.load(part), firstRow[part]);
+        gathered.read(part, parts.load(part), firstRow[part], parts.rows / threads);
       });
       const packed = theirs === undefined ? [] : await theirs;
       if (packed === null) {
@@ -106,7 +107,7 @@ function firstGuess(parts: TableParts, options: AnalyzeOptions): Known {
     if (trees.length === 0) continue;
     guess = { ...guess, originUnixNano: startUnixNano(table, trees[0].root) };
     const gathered = new GatheredParts(parts.common, options, guess);
-    gathered.read(part, table, 0);
+    gathered.read(part, table, 0, table.length);
     return learnt(gathered, inOrder(gathered.requests).rank, guess) ?? guess;
   }
   return guess;

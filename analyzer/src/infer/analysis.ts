@@ -15,6 +15,8 @@ import { collectRequests } from '../aggregate/requests.ts';
 import type { Requests } from '../aggregate/requests-types.ts';
 import { resourceRows } from '../aggregate/resource-rows.ts';
 import { sumSeries } from '../aggregate/series.ts';
+import { SpanQueues } from '../aggregate/span-queues.ts';
+import { StatementReader } from '../aggregate/statement.ts';
 import { type EachPart, holdsRow } from '../aggregate/tree-parts.ts';
 import type { Recovery, ResourceRow, WindowRow } from '../aggregate/types.ts';
 import type { Sampling } from '../aggregate/weights.ts';
@@ -143,14 +145,18 @@ export function gatherPart(
   known: KnownBefore | null,
 ): void {
   const { activity, index, pieces, firstRow, firstRequest, since } = gathering;
-  collectActivity(forest, partition, classes, requests, gathering, known);
+  const readers = {
+    queues: new SpanQueues(index, forest.table, classes),
+    statements: new StatementReader(forest.table, gathering.operations, known?.fewTexts ?? null),
+  };
+  collectActivity(forest, partition, classes, requests, gathering, known, readers);
   // What is not stated has to be rebuilt before anybody knows what is held.
   if (!activity.stated) return;
   const holds = byRequest(activity.holds, since.holds);
   cutHosts(
     pieces,
     { forest, classes, firstRow },
-    index,
+    readers,
     activity,
     holds,
     since,
@@ -230,11 +236,16 @@ function cutAgain(
   const pieces = new HostPieces();
   const holds = byRequest(activity.holds);
   eachPart((part) => {
+    const { table } = part.forest;
+    const readers = {
+      queues: new SpanQueues(index, table, part.classes),
+      statements: new StatementReader(table),
+    };
     const own = holds.filter((i) => holdsRow(part, activity.holds.host[i]));
     cutHosts(
       pieces,
       part,
-      index,
+      readers,
       activity,
       own,
       { waits: 0, calls: 0 },

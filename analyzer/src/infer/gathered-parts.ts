@@ -41,6 +41,10 @@ export function buffersOf({ gathering, requests }: PackedParts): ArrayBuffer[] {
   );
 }
 
+/** From so many of the rows on it is known how much the others will give, and how much more that may be. */
+const ENOUGH_SHARE = 1 / 16;
+const ROOM_TO_SPARE = 1.05;
+
 /** What is gathered from the parts of an input, in whatever order they are read. */
 export class GatheredParts {
   readonly tally = new TallySum();
@@ -53,6 +57,8 @@ export class GatheredParts {
   /** Of statements, up to one more than are told apart. */
   readonly texts = new Set<number>();
   readonly requestsOf = new Map<number, RequestsOfPart>();
+  /** Read so far. */
+  #rows = 0;
   readonly #options: AnalyzeOptions;
   readonly #known: Known;
 
@@ -63,8 +69,14 @@ export class GatheredParts {
     this.#known = known;
   }
 
-  /** Reads a part. @param firstRow number of its first row among those of all parts */
-  read(part: number, table: SpanTable, firstRow: number): void {
+  /**
+   * Reads a part.
+   *
+   * @param firstRow number of its first row among those of all parts
+   * @param expectedRows rows this thread is going to read in all, about
+   */
+  read(part: number, table: SpanTable, firstRow: number, expectedRows: number): void {
+    this.#makeRoom(table.length, expectedRows);
     const { gathering, requests, texts } = this;
     const known = this.#known;
     const { forest, partition, classes } = cutUp(table, this.#options, this.names);
@@ -77,6 +89,17 @@ export class GatheredParts {
     this.requestsOf.set(part, { first, end: requests.length });
     for (const service of statingServices(forest, classes)) this.instrumented.add(service);
     if (texts.size <= MOST_TEXTS) for (const text of new StatementReader(table).texts()) texts.add(text);
+  }
+
+  /** What has been gathered from a share of the rows tells how much will be. */
+  #makeRoom(rows: number, expectedRows: number): void {
+    const before = this.#rows;
+    this.#rows += rows;
+    if (before > expectedRows * ENOUGH_SHARE || this.#rows <= expectedRows * ENOUGH_SHARE || before === 0)
+      return;
+    const times = (ROOM_TO_SPARE * expectedRows) / before;
+    this.gathering.reserve(times);
+    this.requests.reserve(times);
   }
 
   pack(): PackedParts {

@@ -11,6 +11,8 @@ export interface PartWorkerStart {
   readonly options: Pick<AnalyzeOptions, 'toleranceNs' | 'keepClocks' | 'fromUnixNano' | 'toUnixNano'>;
   readonly rules: readonly Rule[] | null;
   readonly firstRow: readonly number[];
+  /** Rows it is going to read, about. */
+  readonly expectedRows: number;
 }
 
 export interface PartWorkerTask {
@@ -23,14 +25,16 @@ export type PartWorkerAnswer = PackedParts | { readonly error: Pick<Error, 'name
 
 if (parentPort) {
   const port = parentPort;
-  const { parts: shared, options, rules, firstRow } = workerData as PartWorkerStart;
+  const { parts: shared, options, rules, firstRow, expectedRows } = workerData as PartWorkerStart;
   const parts = openParts(shared);
   const own: AnalyzeOptions = { ...options };
   if (rules !== null) Object.assign(own, { rules: (await import('../classify/rules.ts')).rulesOf(rules) });
   port.on('message', ({ known, next }: PartWorkerTask) => {
     try {
       const gathered = new GatheredParts(parts.common, own, known);
-      takeParts(parts.count, next, (part) => gathered.read(part, parts.load(part), firstRow[part]));
+      takeParts(parts.count, next, (part) =>
+        gathered.read(part, parts.load(part), firstRow[part], expectedRows),
+      );
       const packed = gathered.pack();
       port.postMessage(packed satisfies PartWorkerAnswer, buffersOf(packed));
     } catch (error) {

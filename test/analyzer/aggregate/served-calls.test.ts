@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { collectActivity } from '../../../analyzer/src/aggregate/collect-activity.ts';
+import { Gathering } from '../../../analyzer/src/aggregate/gathering.ts';
 import { collectRequests } from '../../../analyzer/src/aggregate/requests.ts';
 import { classify } from '../../../analyzer/src/classify/classify.ts';
+import { gatherPart } from '../../../analyzer/src/infer/analysis.ts';
 import { partition } from '../../../analyzer/src/partition/partition.ts';
 import { repairTrees } from '../../../analyzer/src/tree/repair.ts';
 import { type TestSpan, tableOf } from '../tree/spans.ts';
@@ -27,7 +28,9 @@ test('work in another service is that service, also where it was entered by a co
   const forest = repairTrees(table);
   const classes = classify(table, forest);
   const requests = collectRequests(forest, classes);
-  const { activity } = collectActivity(forest, partition(forest), classes, requests);
+  const gathering = new Gathering(table);
+  gatherPart({ forest, partition: partition(forest), classes, requests }, gathering, null);
+  const { activity } = gathering;
   const calls = activity.calls.map((call) => `${activity.queues[call.queue].name} ${call.durationNs}`);
   assert.deepEqual(calls.sort(), ['db 500', 'mail 160', 'stock 100']);
 });
