@@ -15,7 +15,7 @@ export function firstQueueSection({ resources, verdict }: Report): Section[] {
   return section(`${row.resource}, step by step`, [stepTable(row), holdList(row)]);
 }
 
-function stepTable({ windows }: ResourceRow): Block {
+function stepTable({ windows, busiestKey }: ResourceRow): Block {
   return {
     type: 'table',
     columns: [
@@ -45,6 +45,9 @@ function stepTable({ windows }: ResourceRow): Block {
     notes: [
       'busy: utilisation; waited: share of arrivals that had to wait;',
       '+ inside: waits for other queues while holding this one.',
+      ...(busiestKey === null
+        ? []
+        : ['Busy and hold are of the busiest row, arrivals and waits of all rows.']),
     ],
   };
 }
