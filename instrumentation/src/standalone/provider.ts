@@ -9,6 +9,7 @@ import {
   TraceFlags,
   type Tracer,
   type TracerProvider,
+  type TraceState,
   trace,
 } from '@opentelemetry/api';
 import { SCOPE_NAME } from '../conventions.ts';
@@ -20,7 +21,7 @@ import { LazySpan, type SpanOrigin } from '../core/lazy-span.ts';
 import { beginRequest, finishRequest } from '../core/request.ts';
 import { rootOfSpan } from '../core/root.ts';
 import { flushBeforeShutdown } from '../core/shutdown.ts';
-import { childContext, identityOf, newIdentity, type SpanIdentity } from '../core/span-id.ts';
+import { childContext, identityOf, newIdentity, SpanIdentity } from '../core/span-id.ts';
 import { noteStarted, type StartedSpan } from '../core/started-span.ts';
 import { isTracingSuppressed } from '../core/suppress.ts';
 import { unsampledSink } from '../core/unsampled.ts';
@@ -131,12 +132,13 @@ export class StandaloneProvider implements TracerProvider, LazySink {
 
   /** The trace and the decision are the parent's; without one they begin here. */
   #newIdentity(parent: SpanIdentity | undefined): SpanIdentity {
-    const { root, parentBased } = this.#sampler;
+    const { root, parentBased, state } = this.#sampler;
     const identity = newIdentity(parent);
     const follow = parent !== undefined && (parentBased || !parent.isRemote);
     const sampled = follow ? (parent.traceFlags & TraceFlags.SAMPLED) !== 0 : root(identity);
-    if (sampled) identity.traceFlags = TraceFlags.SAMPLED;
-    return identity;
+    if (!sampled) return identity;
+    identity.traceFlags = TraceFlags.SAMPLED;
+    return parent === undefined && state !== undefined ? withState(identity, state) : identity;
   }
 
   readonly #ended = (span: RecordedSpan): void => {
@@ -155,6 +157,11 @@ export class StandaloneProvider implements TracerProvider, LazySink {
 /** Whether a span is exported; others are recorded only while somebody takes them. */
 function isSampled(span: { readonly traceFlags: number }): boolean {
   return (span.traceFlags & TraceFlags.SAMPLED) !== 0;
+}
+
+function withState(of: SpanIdentity, state: TraceState): SpanIdentity {
+  const { trace0, trace1, trace2, trace3, high, low, traceFlags } = of;
+  return new SpanIdentity(trace0, trace1, trace2, trace3, high, low, traceFlags, state, false);
 }
 
 function identityOfValid(span: Span | undefined): SpanIdentity | undefined {

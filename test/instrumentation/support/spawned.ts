@@ -17,6 +17,7 @@ export interface ExportedSpan {
   traceId: string;
   spanId: string;
   parentSpanId?: string;
+  traceState?: string;
   startTimeUnixNano: string;
   endTimeUnixNano: string;
   flags: number;
