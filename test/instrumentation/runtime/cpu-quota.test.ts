@@ -119,7 +119,8 @@ describe('a CPU quota', () => {
     const real = `/sys/fs/cgroup/cpu/waitfall-service-${process.pid}`;
     try {
       mkdirSync(real);
-      writeFileSync(join(real, 'cpu.cfs_quota_us'), '50000');
+      // More than it can use until it is to be kept from running.
+      writeFileSync(join(real, 'cpu.cfs_quota_us'), '800000');
     } catch {
       context.skip('needs a writable cgroup with a cpu controller of version 1');
       return;
@@ -127,18 +128,19 @@ describe('a CPU quota', () => {
     const traces = join(directory, 'throttled.jsonl');
     const script = `
       const { trace } = require('@opentelemetry/api');
-      const { readFileSync } = require('node:fs');
+      const { readFileSync, writeFileSync } = require('node:fs');
       const { setTimeout: sleep } = require('node:timers/promises');
       const throttledMs = () => Number(/throttled_time (\\d+)/.exec(readFileSync('${real}/cpu.stat', 'utf8'))[1]) / 1e6;
       trace.getTracer('test').startActiveSpan('job', { kind: 1 }, async (span) => {
-        // As long as its start has made the group wait for.
-        await sleep(300);
+        await sleep(150);
+        writeFileSync('${real}/cpu.cfs_quota_us', '10000');
         const beforeMs = throttledMs();
         const startMs = performance.now();
-        const cpu = process.cpuUsage();
-        while (process.cpuUsage(cpu).user < 300_000);
+        // On a machine that gives it less than that, a quota keeps nobody from running: not for long.
+        while (throttledMs() - beforeMs < 300 && performance.now() - startMs < 20_000);
         const wallMs = performance.now() - startMs;
         const burnedMs = throttledMs() - beforeMs;
+        writeFileSync('${real}/cpu.cfs_quota_us', '800000');
         await sleep(250);
         span.end();
         console.log(JSON.stringify({ wallMs, burnedMs, allMs: throttledMs() }));
