@@ -20,6 +20,7 @@ import { installed } from '../adapters/servers.ts';
 import { assertBetween, moment } from '../support/moments.ts';
 import { type Recorded, type Recording, request, startRecording } from '../support/recording.ts';
 
+const openssl = installed('openssl');
 let recording: Recording;
 
 before(() => {
@@ -37,14 +38,14 @@ function newCertificate(): { key: Buffer; cert: Buffer } {
   const directory = mkdtempSync(join(tmpdir(), 'waitfall-certificate-'));
   const [key, cert] = ['key', 'cert'].map((name) => join(directory, name));
   const flags = ['-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', '-subj', '/CN=price.test'];
-  execFileSync('openssl', ['req', ...flags, '-keyout', key, '-out', cert], { stdio: 'ignore' });
+  execFileSync(openssl as string, ['req', ...flags, '-keyout', key, '-out', cert], { stdio: 'ignore' });
   const made = { key: readFileSync(key), cert: readFileSync(cert) };
   rmSync(directory, { recursive: true });
   return made;
 }
 
 test('name, TCP and TLS of a new connection', {
-  skip: installed('openssl') === undefined && 'openssl is not installed here',
+  skip: openssl === undefined && 'openssl is not installed here',
 }, async () => {
   const certificate = newCertificate();
   let [lookupMs, foundFromMs, foundMs, helloMs, answeringMs, connectedMs, securedMs] = Array(7).fill(0);
