@@ -35,18 +35,21 @@ export function cohortsOf(requests: Requests, parts: Parts, members: ArrayLike<n
     const chosen = ranked.filter((r, i) => upTo[i] > before && upTo[i] - counting.of(r) < last);
     const units = chosen.reduce((sum, r) => sum + counting.of(r), 0);
     const sums = new Map<string, { segment: Cohort['segments'][number]; sum: ExactSum }>();
+    /** By number of their key: the same entries. */
+    const byKey: { segment: Cohort['segments'][number]; sum: ExactSum }[] = [];
+    const entryOf = (key: number) => {
+      const { segment, resource } = parts.keys[key];
+      const id = JSON.stringify([segment, resource]);
+      const entry = sums.get(id) ?? { segment: { segment, resource, meanNs: 0 }, sum: new ExactSum() };
+      sums.set(id, entry);
+      return entry;
+    };
     const whole = new ExactSum();
     for (const r of chosen) {
       whole.addTimes(requests.durationNs[r], counting.of(r));
       const t = requests.tree[r];
       for (let e = parts.offset[t]; e < parts.offset[t + 1]; e++) {
-        const { segment, resource } = parts.keys[parts.key[e]];
-        const id = JSON.stringify([segment, resource]);
-        let entry = sums.get(id);
-        if (!entry) {
-          entry = { segment: { segment, resource, meanNs: 0 }, sum: new ExactSum() };
-          sums.set(id, entry);
-        }
+        const entry = (byKey[parts.key[e]] ??= entryOf(parts.key[e]));
         entry.sum.addTimes(parts.ns[e], counting.of(r));
       }
     }

@@ -14,6 +14,8 @@ export class ContentSums {
   readonly #series: readonly Series[];
   readonly #windows: number;
   readonly #lanes = new Map<Lane, LaneSums>();
+  /** Lanes in which the same was nested and served as in another. */
+  readonly #alike = new Map<Lane, LaneSums>();
   /** By queue: ns by name, and what the first request says of it. */
   readonly #named: {
     readonly sums: SteadySums<string>;
@@ -36,6 +38,11 @@ export class ContentSums {
     return sums;
   }
 
+  /** What was nested and served in a lane is what was in another one. */
+  alike(lane: Lane, other: LaneSums): void {
+    this.#alike.set(lane, other);
+  }
+
   addNamed(queue: number, { what, movable }: Content, request: number, ns: number): void {
     const { sums, first } = this.#named[queue];
     sums.add(what, request, 0, ns);
@@ -45,9 +52,11 @@ export class ContentSums {
 
   /** Writes the sums to the series. */
   settle(): void {
-    for (const [lane, { nested, service, together }] of this.#lanes) {
+    for (const [lane, { nested, service }] of [...this.#lanes, ...this.#alike]) {
       for (const [queue, sums] of nested.sums()) lane.nestedNs.set(queue, sums);
       for (const [queue, sums] of service.sums()) lane.serviceNs.set(queue, sums);
+    }
+    for (const [lane, { together }] of this.#lanes) {
       for (const [queue, sums] of together.sums()) lane.togetherNs.set(queue, sums);
     }
     for (const [queue, { contents }] of this.#series.entries()) {

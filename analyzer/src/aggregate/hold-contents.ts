@@ -152,8 +152,18 @@ class Contents {
   #lanesOf(hold: Hold): readonly LaneSums[] {
     const own = this.#series[hold.queue];
     const isHot = hold.key !== null && own.keys.some(({ key }) => key === hold.key);
-    const sumsOf = () => lanesOf(own, hold).map((lane) => this.#sums.of(lane));
-    return isHot ? sumsOf() : (this.#lanes[hold.queue][hold.instance] ??= sumsOf());
+    return isHot ? this.#sumsOf(hold) : (this.#lanes[hold.queue][hold.instance] ??= this.#sumsOf(hold));
+  }
+
+  #sumsOf(hold: Hold): readonly LaneSums[] {
+    const own = this.#series[hold.queue];
+    const lanes = lanesOf(own, hold);
+    if (own.instances.length === 1) {
+      // All there is of the queue is in the only process of it.
+      const [instance] = lanes.splice(1, 1);
+      this.#sums.alike(instance, this.#sums.of(own));
+    }
+    return lanes.map((lane) => this.#sums.of(lane));
   }
 
   /** @returns the host of a hold; -1 where nothing of it lies in the hold. */
