@@ -5,6 +5,7 @@ import { onUndiciSpan } from '../core/started-span.ts';
 import { isTracingSuppressed } from '../core/suppress.ts';
 import { type ConnectParts, OutboundCall } from './outbound-call.ts';
 import type { OutboundSwitch } from './switch.ts';
+import { beginConnection, endConnection, patchSockets } from './undici-connections.ts';
 import { takeDispatched, undiciResource } from './undici-dispatch.ts';
 
 interface UndiciRequest {
@@ -20,8 +21,6 @@ interface Connection extends ConnectParts {
 }
 
 const calls = new WeakMap<UndiciRequest, OutboundCall>();
-/** Connections that are being opened, by origin, in the order in which they began. */
-const opening = new Map<string, ConnectParts[]>();
 /** Connections whose first request has not been sent. */
 const fresh = new WeakMap<object, Connection>();
 
@@ -38,6 +37,7 @@ let subscribed = false;
 export function watchUndici(on: OutboundSwitch): void {
   if (subscribed) return;
   subscribed = true;
+  patchSockets();
   onUndiciSpan((span) => {
     // Somebody makes these spans: ours would be a second one.
     on.undiciSpans = false;
@@ -47,20 +47,17 @@ export function watchUndici(on: OutboundSwitch): void {
   });
   listen<{ request: UndiciRequest }>('undici:request:create', ({ request }) => created(on, request));
   listen<{ connectParams: ConnectParams }>('undici:client:beforeConnect', ({ connectParams }) => {
-    const key = keyOf(connectParams);
-    const list = opening.get(key);
-    if (list === undefined) opening.set(key, [{ startMs: now() }]);
-    else list.push({ startMs: now() });
+    beginConnection(keyOf(connectParams));
   });
   listen<{ connectParams: ConnectParams; socket: object }>(
     'undici:client:connected',
     ({ connectParams, socket }) => {
-      const parts = opened(connectParams);
+      const parts = endConnection(keyOf(connectParams), socket);
       if (parts !== undefined) fresh.set(socket, { ...parts, endMs: now() });
     },
   );
   listen<{ connectParams: ConnectParams }>('undici:client:connectError', ({ connectParams }) => {
-    opened(connectParams);
+    endConnection(keyOf(connectParams));
   });
   listen<{ request: UndiciRequest; socket: object }>('undici:client:sendHeaders', ({ request, socket }) => {
     const call = calls.get(request);
@@ -160,13 +157,4 @@ interface ConnectParams {
 
 function keyOf({ protocol, hostname, port }: ConnectParams): string {
   return `${protocol}//${hostname}:${port}`;
-}
-
-/** Connections of one origin are told apart by nothing but their order. */
-function opened(params: ConnectParams): ConnectParts | undefined {
-  const key = keyOf(params);
-  const list = opening.get(key);
-  const parts = list?.shift();
-  if (list?.length === 0) opening.delete(key);
-  return parts;
 }
