@@ -32,7 +32,9 @@ export async function readLineRanges(
   const ranges = new FileRanges(file.pool, file.path, file.size, lineRanges);
   let position = 0;
   const push = async (to: number): Promise<void> => {
-    for await (const chunk of bytesOf(file, position, to)) values.push(chunk);
+    await withBytes(file, position, to, async (bytes) => {
+      for await (const chunk of bytes) values.push(chunk);
+    });
     position = to;
   };
   for (;;) {
@@ -75,6 +77,10 @@ export async function readRecordRanges(
   const ranges = new FileRanges(file.pool, file.path, file.size, recordRanges);
   let offset = 0;
   let record = 0;
+  const readTo = (to: number): Promise<number> =>
+    withBytes(file, offset, to, (bytes) =>
+      readLengthPrefixed(bytes, collector, onMessage, { record, offset }),
+    );
   for (;;) {
     const read = await ranges.next();
     if (read === undefined) break;
@@ -90,15 +96,23 @@ export async function readRecordRanges(
     record += values;
     offset = end;
     if (end === to) continue;
-    record += await readLengthPrefixed(bytesOf(file, end, to), collector, onMessage, { record, offset });
+    record += await readTo(to);
     offset = to;
   }
-  await readLengthPrefixed(bytesOf(file, offset, Number.POSITIVE_INFINITY), collector, onMessage, {
-    record,
-    offset,
-  });
+  await readTo(Number.POSITIVE_INFINITY);
 }
 
-function bytesOf({ path, input, onBlock }: LargeFile, from: number, to: number): Bytes {
-  return counted(fileBytes(path, { reuse: true }, from, to), input, onBlock);
+/** Hands the bytes from..to of a file to a reader. Where it gives up before their end, the file is closed all the same. */
+async function withBytes<T>(
+  { path, input, onBlock }: LargeFile,
+  from: number,
+  to: number,
+  read: (bytes: Bytes) => Promise<T>,
+): Promise<T> {
+  const bytes = fileBytes(path, { reuse: true }, from, to);
+  try {
+    return await read(counted(bytes, input, onBlock));
+  } finally {
+    await bytes.return(undefined);
+  }
 }
