@@ -84,6 +84,16 @@ describe('metrics', () => {
     assert.equal(of(await points('db.client.connection.pending_requests'))?.value, 1);
     const open = await points('waitfall.hold.open');
     assert.equal(open.find((point) => point.attributes['waitfall.resource'] === 'pg-pool:metered')?.value, 1);
+    const askedMs = performance.now();
+    const oldest = (await points('waitfall.hold.oldest')).find(
+      (point) => point.attributes['waitfall.resource'] === 'pg-pool:metered',
+    );
+    assertBetween(
+      (oldest?.value as number) * 1e3,
+      askedMs - calledMs,
+      performance.now() - startMs,
+      'the oldest hold',
+    );
     const releasingMs = performance.now();
     held.release();
     const second = await waiting;
