@@ -72,7 +72,7 @@ export const CONFIGURATIONS: readonly Configuration[] = [
     surround: async () => forcing({ statementMs: 25 }, { poolMax: 2 }),
   },
   {
-    name: 'slots 4, queue',
+    name: 'slots 4 with a queue',
     forced: '4 slots, held 60 ms: 65/s',
     limitPerSecond: 65,
     campaign: 'any',
@@ -80,7 +80,7 @@ export const CONFIGURATIONS: readonly Configuration[] = [
     surround: async () => forcing({ statementMs: 55 }, { slots: 4, queue: 200 }),
   },
   {
-    name: 'slots 4, no queue',
+    name: 'slots 4 without a queue',
     forced: '4 slots, held 60 ms, nobody may wait: 65/s',
     limitPerSecond: 65,
     campaign: 'any',
