@@ -8,8 +8,13 @@ import {
   ATTR_RESOURCE_QUEUE_DEPTH,
 } from '../conventions.ts';
 import type { ClockAnchor } from './clock.ts';
-import { AttributeObject, type AttributeSink, Fragment } from './fragment.ts';
+import { AttributeKey, AttributeObject, type AttributeSink, Fragment } from './fragment.ts';
 
+const IN_USE = new AttributeKey(ATTR_RESOURCE_IN_USE);
+const QUEUE_DEPTH = new AttributeKey(ATTR_RESOURCE_QUEUE_DEPTH);
+const HOLD_DURATION_NS = new AttributeKey(ATTR_HOLD_DURATION_NS);
+const ESTIMATE_MIN_NS = new AttributeKey(ATTR_ESTIMATE_MIN_NS);
+const ESTIMATE_MAX_NS = new AttributeKey(ATTR_ESTIMATE_MAX_NS);
 const ESTIMATED = new Fragment({ [ATTR_ESTIMATED]: true });
 
 /** A finished interval on its way to an exporter: one object, whose attributes exist only where they are written. */
@@ -58,12 +63,12 @@ export class FinishedSpan {
 
   writeAttributes(sink: AttributeSink): void {
     sink.fixed(this.fixed);
-    if (this.inUse !== undefined) sink.integer(ATTR_RESOURCE_IN_USE, this.inUse);
-    if (this.queueDepth !== undefined) sink.integer(ATTR_RESOURCE_QUEUE_DEPTH, this.queueDepth);
-    if (this.holdNs !== undefined) sink.integer(ATTR_HOLD_DURATION_NS, this.holdNs);
+    if (this.inUse !== undefined) sink.integer(IN_USE, this.inUse);
+    if (this.queueDepth !== undefined) sink.integer(QUEUE_DEPTH, this.queueDepth);
+    if (this.holdNs !== undefined) sink.integer(HOLD_DURATION_NS, this.holdNs);
     if (this.minNs === undefined) return;
-    sink.integer(ATTR_ESTIMATE_MIN_NS, this.minNs);
-    sink.integer(ATTR_ESTIMATE_MAX_NS, this.maxNs);
+    sink.integer(ESTIMATE_MIN_NS, this.minNs);
+    sink.integer(ESTIMATE_MAX_NS, this.maxNs);
     if (this.estimated) sink.fixed(ESTIMATED);
   }
 

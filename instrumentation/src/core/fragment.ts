@@ -16,13 +16,26 @@ export class Fragment {
   }
 }
 
+/** The key of an attribute that many spans have with different values: each encoder keeps its bytes of it. */
+export class AttributeKey {
+  readonly name: string;
+  /** As `key` of a protobuf KeyValue, and the tag of its `value`. */
+  protobuf: Uint8Array | undefined = undefined;
+  /** As beginning of an element of a JSON attribute list. */
+  json: string | undefined = undefined;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
 /** Takes the attributes of a span one after the other. */
 export interface AttributeSink {
   fixed(fragment: Fragment): void;
-  text(key: string, value: string): void;
+  text(key: AttributeKey, value: string): void;
   /** A safe integer. */
-  integer(key: string, value: number): void;
-  decimal(key: string, value: number): void;
+  integer(key: AttributeKey, value: number): void;
+  decimal(key: AttributeKey, value: number): void;
 }
 
 /** Collects attributes as the object that span processors expect. */
@@ -33,15 +46,15 @@ export class AttributeObject implements AttributeSink {
     Object.assign(this.attributes, fragment.attributes);
   }
 
-  text(key: string, value: string): void {
-    this.attributes[key] = value;
+  text({ name }: AttributeKey, value: string): void {
+    this.attributes[name] = value;
   }
 
-  integer(key: string, value: number): void {
-    this.attributes[key] = value;
+  integer({ name }: AttributeKey, value: number): void {
+    this.attributes[name] = value;
   }
 
-  decimal(key: string, value: number): void {
-    this.attributes[key] = value;
+  decimal({ name }: AttributeKey, value: number): void {
+    this.attributes[name] = value;
   }
 }

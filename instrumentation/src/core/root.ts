@@ -10,10 +10,14 @@ import {
 } from '../conventions.ts';
 import { type ClockAnchor, currentAnchor } from './clock.ts';
 import { withSpan } from './context-node.ts';
-import type { AttributeSink } from './fragment.ts';
+import { AttributeKey, type AttributeSink } from './fragment.ts';
 import { tapFailed, tapsOf } from './taps.ts';
 
-const TIME_ATTRIBUTES = new Map(SEGMENTS.map((segment) => [segment, timeAttribute(segment)]));
+const TIME_KEYS = new Map(SEGMENTS.map((segment) => [segment, new AttributeKey(timeAttribute(segment))]));
+const DROPPED_NS = new AttributeKey(ATTR_DROPPED_NS);
+const DROPPED_COUNT = new AttributeKey(ATTR_DROPPED_COUNT);
+const SERVER_RECEIVED = new AttributeKey(ATTR_SERVER_RECEIVED_UNIX_NANO);
+const EVENTLOOP_UTILIZATION = new AttributeKey(ATTR_EVENTLOOP_UTILIZATION);
 
 const NO_SEGMENTS: Segment[] = [];
 const NO_SUMS: number[] = [];
@@ -96,14 +100,14 @@ export class RootRecord {
   /** What is known of the request as a whole: attributes of its root span. */
   writeAttributes(sink: AttributeSink): void {
     for (let at = 0; at < this.#segments.length; at++) {
-      sink.integer(TIME_ATTRIBUTES.get(this.#segments[at])!, this.#sumsNs[at]);
+      sink.integer(TIME_KEYS.get(this.#segments[at])!, this.#sumsNs[at]);
     }
     if (this.droppedCount > 0) {
-      sink.integer(ATTR_DROPPED_NS, this.droppedNs);
-      sink.integer(ATTR_DROPPED_COUNT, this.droppedCount);
+      sink.integer(DROPPED_NS, this.droppedNs);
+      sink.integer(DROPPED_COUNT, this.droppedCount);
     }
-    if (this.movedMs > 0) sink.text(ATTR_SERVER_RECEIVED_UNIX_NANO, this.anchor.toUnixNano(this.startMs));
-    if (this.utilization !== undefined) sink.decimal(ATTR_EVENTLOOP_UTILIZATION, this.utilization);
+    if (this.movedMs > 0) sink.text(SERVER_RECEIVED, this.anchor.toUnixNano(this.startMs));
+    if (this.utilization !== undefined) sink.decimal(EVENTLOOP_UTILIZATION, this.utilization);
   }
 }
 

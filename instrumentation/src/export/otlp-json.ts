@@ -1,9 +1,10 @@
 import type { Attributes, AttributeValue, HrTime, Link, SpanStatus } from '@opentelemetry/api';
 import type { ClockAnchor } from '../core/clock.ts';
-import type { Fragment } from '../core/fragment.ts';
+import type { AttributeKey, Fragment } from '../core/fragment.ts';
 import type { SpanEvent } from './exportable-span.ts';
 import { JsonWriter } from './json-writer.ts';
-import { type Batch, flagsOf, SpanEncoder, stateOf } from './span-encoder.ts';
+import { type Batch, SpanEncoder } from './span-encoder.ts';
+import { flagsOf, stateOf } from './span-head.ts';
 
 const MAX_KEYS = 2_000;
 const NAMES = {
@@ -89,19 +90,30 @@ export class JsonEncoder extends SpanEncoder<JsonWriter> {
     this.writer.bytes(fragment.json);
   }
 
-  text(key: string, value: string): void {
+  text(key: AttributeKey, value: string): void {
+    this.#comma();
+    this.writer.utf8((key.json ??= headOf(key.name)));
+    this.#string(value);
+  }
+
+  integer(key: AttributeKey, value: number): void {
+    this.#comma();
+    this.writer.utf8((key.json ??= headOf(key.name)));
+    this.writer.ascii(`{"intValue":"${value}"}}`);
+  }
+
+  protected string(key: string, value: string): void {
     this.#key(key);
+    this.#string(value);
+  }
+
+  #string(value: string): void {
     this.writer.ascii('{"stringValue":');
     this.writer.quoted(value);
     this.writer.ascii('}}');
   }
 
-  override integer(key: string, value: number): void {
-    this.#key(key);
-    this.writer.ascii(`{"intValue":"${value}"}}`);
-  }
-
-  value(key: string, value: AttributeValue): void {
+  protected value(key: string, value: AttributeValue): void {
     this.#key(key);
     this.writer.utf8(`${anyValue(value)}}`);
   }
@@ -176,11 +188,16 @@ export class JsonEncoder extends SpanEncoder<JsonWriter> {
     this.#comma();
     let head = this.#keys.get(key);
     if (head === undefined) {
-      head = `{"key":${JSON.stringify(key)},"value":`;
+      head = headOf(key);
       if (this.#keys.size < MAX_KEYS) this.#keys.set(key, head);
     }
     this.writer.utf8(head);
   }
+}
+
+/** @returns the beginning of an element of an attribute list, up to its value. */
+function headOf(key: string): string {
+  return `{"key":${JSON.stringify(key)},"value":`;
 }
 
 /** @returns the elements of an attribute list. */

@@ -1,10 +1,11 @@
 import type { Attributes, AttributeValue, HrTime, Link, SpanStatus } from '@opentelemetry/api';
 import type { ClockAnchor } from '../core/clock.ts';
-import type { Fragment } from '../core/fragment.ts';
+import type { AttributeKey, Fragment } from '../core/fragment.ts';
 import { identityOf } from '../core/span-id.ts';
 import type { SpanEvent } from './exportable-span.ts';
 import { ProtobufWriter } from './protobuf-writer.ts';
-import { type Batch, flagsOf, SpanEncoder, stateOf } from './span-encoder.ts';
+import { type Batch, SpanEncoder } from './span-encoder.ts';
+import { flagsOf, stateOf } from './span-head.ts';
 
 const MAX_KEYS = 2_000;
 /** A pair with a longer key does not fit the short form of lengths. */
@@ -90,16 +91,23 @@ export class ProtobufEncoder extends SpanEncoder<ProtobufWriter> {
     return own.take();
   }
 
-  text(key: string, value: string): void {
+  text(key: AttributeKey, value: string): void {
+    key.protobuf ??= this.#encodedKey(key.name);
+    this.writer.textPair(ATTRIBUTES, key.protobuf, value);
+  }
+
+  integer(key: AttributeKey, value: number): void {
+    key.protobuf ??= this.#encodedKey(key.name);
+    if (value >= 0 && key.name.length <= MAX_SHORT_KEY)
+      this.writer.integerPair(ATTRIBUTES, key.protobuf, value);
+    else this.value(key.name, value);
+  }
+
+  protected string(key: string, value: string): void {
     this.writer.textPair(ATTRIBUTES, this.#key(key), value);
   }
 
-  override integer(key: string, value: number): void {
-    if (value >= 0 && key.length <= MAX_SHORT_KEY) this.writer.integerPair(ATTRIBUTES, this.#key(key), value);
-    else this.value(key, value);
-  }
-
-  value(key: string, value: AttributeValue): void {
+  protected value(key: string, value: AttributeValue): void {
     pair(this.writer, ATTRIBUTES, key, value);
   }
 
@@ -144,12 +152,16 @@ export class ProtobufEncoder extends SpanEncoder<ProtobufWriter> {
   #key(key: string): Uint8Array {
     const known = this.#keys.get(key);
     if (known !== undefined) return known;
+    const bytes = this.#encodedKey(key);
+    if (this.#keys.size < MAX_KEYS) this.#keys.set(key, bytes);
+    return bytes;
+  }
+
+  #encodedKey(key: string): Uint8Array {
     const own = this.#scratch;
     own.string(1, key);
     own.bytes(VALUE_TAG);
-    const bytes = own.take();
-    if (this.#keys.size < MAX_KEYS) this.#keys.set(key, bytes);
-    return bytes;
+    return own.take();
   }
 
   #pairs(to: ProtobufWriter, field: number, attributes: Readonly<Attributes>): void {

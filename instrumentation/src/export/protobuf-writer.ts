@@ -1,7 +1,7 @@
 import type { ClockAnchor } from '../core/clock.ts';
 import type { SpanIdentity } from '../core/span-id.ts';
 import { ByteWriter } from './byte-writer.ts';
-import type { SpanHead } from './span-encoder.ts';
+import type { SpanHead } from './span-head.ts';
 
 /** Wire types of https://protobuf.dev/programming-guides/encoding/ */
 const VARINT = 0;

@@ -1,16 +1,13 @@
 import type { Attributes, AttributeValue, HrTime, Link, SpanContext, SpanStatus } from '@opentelemetry/api';
 import type { ClockAnchor } from '../core/clock.ts';
 import type { FinishedSpan } from '../core/finished-span.ts';
-import type { AttributeSink, Fragment } from '../core/fragment.ts';
+import type { AttributeKey, AttributeSink, Fragment } from '../core/fragment.ts';
 import type { SpanOrigin } from '../core/lazy-span.ts';
 import { identityOf, randomWord, SpanIdentity } from '../core/span-id.ts';
 import type { RecordedSpan } from '../standalone/recorded-span.ts';
 import { type ByteWriter, SpareBuffers } from './byte-writer.ts';
 import type { ExportableSpan, Scope, SpanEvent } from './exportable-span.ts';
-
-/** OTLP `SpanFlags`: whether the parent is remote is known / is true. */
-const FLAG_HAS_IS_REMOTE = 0x100;
-const FLAG_IS_REMOTE = 0x200;
+import type { SpanHead } from './span-head.ts';
 
 const STATUS_ERROR: SpanStatus = { code: 2 };
 const NOBODY = new SpanIdentity(0, 0, 0, 0, 0, 0, 0, undefined, false);
@@ -35,33 +32,8 @@ export interface Taken {
   readonly lent: readonly Buffer<ArrayBuffer>[];
 }
 
-/** What stands at the beginning of a span. */
-export interface SpanHead {
-  /** A span of its trace. */
-  trace: SpanIdentity;
-  idHigh: number;
-  idLow: number;
-  parent: SpanIdentity | undefined;
-  name: string;
-  /** A fragment with this name follows: where fragments hold names it is not needed here. */
-  nameIsFixed: boolean;
-  /** As OTLP counts kinds. */
-  kind: number;
-}
-
-/** @returns the trace state as text, undefined where there is none. */
-export function stateOf(context: SpanIdentity): string | undefined {
-  return context.traceState === undefined ? undefined : context.traceState.serialize() || undefined;
-}
-
-export function flagsOf(context: SpanIdentity, parent: SpanIdentity | undefined): number {
-  const flags = context.traceFlags & 0xff;
-  if (parent === undefined) return flags;
-  return flags | FLAG_HAS_IS_REMOTE | (parent.isRemote ? FLAG_IS_REMOTE : 0);
-}
-
 /**
- * Encodes spans the moment they end. A span that waits for its export as bytes costs the garbage collector
+ * Encodes spans soon after they end. A span that waits for its export as bytes costs the garbage collector
  * nothing; as an object it would outlive a collection and then be expensive.
  */
 export abstract class SpanEncoder<W extends ByteWriter> implements AttributeSink {
@@ -210,17 +182,13 @@ export abstract class SpanEncoder<W extends ByteWriter> implements AttributeSink
   protected values(attributes: Attributes): void {
     for (const key in attributes) {
       const value = attributes[key];
-      if (typeof value === 'string') this.text(key, value);
+      if (typeof value === 'string') this.string(key, value);
       else if (value !== undefined && value !== null) this.value(key, value);
     }
   }
 
-  integer(key: string, value: number): void {
-    this.value(key, value);
-  }
-
-  decimal(key: string, value: number): void {
-    this.value(key, value);
+  decimal(key: AttributeKey, value: number): void {
+    this.value(key.name, value);
   }
 
   /** The parents of a request's spans are few: the last one is kept. */
@@ -304,8 +272,10 @@ export abstract class SpanEncoder<W extends ByteWriter> implements AttributeSink
   /** {@link head} and {@link times} of a span of ours, whose times are monotonic. */
   protected abstract openOwn(anchor: ClockAnchor, startMs: number, endMs: number): void;
   abstract fixed(fragment: Fragment): void;
-  abstract text(key: string, value: string): void;
-  abstract value(key: string, value: AttributeValue): void;
+  abstract text(key: AttributeKey, value: string): void;
+  abstract integer(key: AttributeKey, value: number): void;
+  protected abstract string(key: string, value: string): void;
+  protected abstract value(key: string, value: AttributeValue): void;
   protected abstract endAttributes(): void;
   protected abstract event(event: SpanEvent): void;
   protected abstract link(link: Link): void;

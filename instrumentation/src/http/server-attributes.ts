@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Attributes, type Span, SpanStatusCode } from '@opentelemetry/api';
-import { AttributeObject, type AttributeSink, Fragment } from '../core/fragment.ts';
+import { AttributeKey, AttributeObject, type AttributeSink, Fragment } from '../core/fragment.ts';
 import type { SpanDetails } from '../standalone/recorded-span.ts';
 import { CLIENT_CLOSED } from './client-closed.ts';
 import { methodOf } from './method.ts';
@@ -23,6 +23,8 @@ interface MarkedSocket extends Socket {
   [kConnection]?: ConnectionAttributes;
 }
 
+const URL_PATH = new AttributeKey('url.path');
+const URL_QUERY = new AttributeKey('url.query');
 const byStatus: (Fragment | undefined)[] = [];
 const byMethod = new Map<string, Map<string, Fragment>>();
 const CLOSED = new Fragment({ 'error.type': CLIENT_CLOSED });
@@ -96,8 +98,8 @@ export class ServerAttributes implements SpanDetails {
   #write(sink: AttributeSink): void {
     sink.fixed(this.#connection);
     sink.fixed(this.#route);
-    sink.text('url.path', this.#path);
-    if (this.#query !== undefined) sink.text('url.query', this.#query);
+    sink.text(URL_PATH, this.#path);
+    if (this.#query !== undefined) sink.text(URL_QUERY, this.#query);
     sink.fixed(this.#outcome);
     if (this.#closed) sink.fixed(CLOSED);
   }

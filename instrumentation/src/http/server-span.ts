@@ -43,12 +43,10 @@ class Visit {
     this.#nodesOwn = response.listenerCount('finish');
   }
 
-  /** Emits an event, in the request's context where a listener of the service's may be called. */
-  emit(emit: (...args: unknown[]) => unknown, self: EventEmitter, args: unknown[]): unknown {
-    const listeners = self.listenerCount(args[0] as string);
-    const ours = args[0] === 'finish' && self === this.response ? this.#nodesOwn : 0;
-    if (listeners === ours || activeContext() === this.active) return emit.apply(self, args);
-    return runIn(this.active, emit, self, args);
+  /** @returns whether a listener of the service's may be called, and outside the request's context. */
+  mustEnter(self: EventEmitter, event: string): boolean {
+    const ours = event === 'finish' && self === this.response ? this.#nodesOwn : 0;
+    return self.listenerCount(event) !== ours && activeContext() !== this.active;
   }
 }
 
@@ -103,7 +101,9 @@ function patchResponse(prototype: object): void {
       const visit = this[kVisit];
       if (visit === undefined) return inner().apply(this, args);
       if (args[0] === 'finish') visit.finished = !isAborted(visit.request);
-      const result = visit.emit(inner(), this, args);
+      const result = visit.mustEnter(this, args[0] as string)
+        ? runIn(visit.active, inner(), this, args)
+        : inner().apply(this, args);
       if (args[0] === 'close') end(visit);
       return result;
     };
@@ -121,7 +121,9 @@ function patchRequest(prototype: object): void {
   wrapMethod(prototype, 'emit', (inner) => {
     return function emit(this: IncomingMessage & Marked, ...args: unknown[]): unknown {
       const visit = this[kVisit];
-      return visit === undefined ? inner().apply(this, args) : visit.emit(inner(), this, args);
+      return visit?.mustEnter(this, args[0] as string) === true
+        ? runIn(visit.active, inner(), this, args)
+        : inner().apply(this, args);
     };
   });
 }
