@@ -108,6 +108,7 @@ function modelOf(own: Series, frame: Frame, baselines: Baselines): Omit<QueueMod
     busiestKey: hotKey?.key ?? null,
     capacity: capacity.servers,
     capacityFrom: capacity.from,
+    processes: processesAt(own, timeline),
     serversByWindow: capacity.byWindow,
     visits: demand.visits,
     demandNs: demand.demandNs,
@@ -136,6 +137,13 @@ function modelOf(own: Series, frame: Frame, baselines: Baselines): Omit<QueueMod
     ...base,
     ...atLeastServed(ownRate(demand, capacity, hottest), lane, demand, frame, hottest, capacity),
   };
+}
+
+function processesAt({ queue, presence }: Series, { top }: Timeline): number {
+  if (queue.scope === 'shared') return 1;
+  const there =
+    presence === null || top < 0 ? queue.instances.length : presence.reduce((n, one) => n + one[top], 0);
+  return Math.max(1, Math.round(there));
 }
 
 /**

@@ -17,6 +17,8 @@ export interface QueueModel {
   readonly busiestKey: string | null;
   readonly capacity: number | null;
   readonly capacityFrom: 'stated' | 'inferred' | 'unknown';
+  /** Processes that have it each, at the highest rate; 1 where they share it. */
+  readonly processes: number;
   /** Servers by window where processes came or went; null: the capacity in all. */
   readonly serversByWindow: readonly number[] | null;
   /** Holds (calls, slices) per request in the windows used for demand. */

@@ -19,7 +19,7 @@ export function resourceRows(models: readonly QueueModel[], timeline: Timeline):
       kind: model.kind,
       scope: model.queue.scope,
       service: model.queue.service,
-      instances: Math.max(1, model.queue.instances.length),
+      instances: model.processes,
       hottestRatio: model.hottest?.ratio ?? null,
       busiestKey: model.busiestKey,
       capacity: model.capacity,

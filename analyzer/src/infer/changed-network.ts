@@ -69,7 +69,7 @@ function waitTimes({ alwaysNs, atEvenOddsNs }: LoopWait, factor: number): LoopWa
 function withServers(queue: NetworkQueue, perProcess: number): NetworkQueue {
   const { servers: now, alonePerSecond } = queue;
   if (now === null) return { ...queue, alonePerSecond: null };
-  const servers = perProcess * processesOf(queue.model);
+  const servers = perProcess * queue.model.processes;
   return { ...queue, servers, alonePerSecond: over(alonePerSecond, now / servers) };
 }
 
@@ -92,11 +92,6 @@ function insideAfter(queue: NetworkQueue, target: NetworkQueue, factor: number):
     inside.set(other, Math.max(0, before - (1 - factor) * Math.min(before, ns)));
   }
   return inside;
-}
-
-/** Processes that have this queue each; 1 where they share it. */
-export function processesOf({ queue }: QueueModel): number {
-  return queue.scope === 'process' ? Math.max(1, queue.instances.length) : 1;
 }
 
 function over(rate: number | null, factor: number): number | null {

@@ -1,5 +1,4 @@
 import type { QueueModel } from '../aggregate/queue-model.ts';
-import { processesOf } from './changed-network.ts';
 import type { Facts, Inference } from './facts.ts';
 import { LEAST_MOVABLE, movableParts } from './movable.ts';
 import type { WhatIf } from './types.ts';
@@ -21,7 +20,7 @@ function usefulChanges(model: QueueModel | null): string[] {
   const settable = model.kind === 'pool' || model.kind === 'admission';
   if (settable && model.capacity !== null) {
     // What is set is the capacity of one process.
-    const each = model.capacity / processesOf(model);
+    const each = model.capacity / model.processes;
     changes.push(`${model.label} capacity ${Math.max(Math.ceil(each + 1), Math.round(2 * each))}`);
   }
   const { share } = movableParts(model);

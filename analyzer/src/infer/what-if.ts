@@ -1,6 +1,6 @@
 import { type Frame, type QueueModel, queueCalled } from '../aggregate/queue-model.ts';
 import { parseChange } from './change.ts';
-import { changeNetwork, processesOf } from './changed-network.ts';
+import { changeNetwork } from './changed-network.ts';
 import { perSecond } from './numbers.ts';
 import { limiterOf } from './reliefs.ts';
 import { type Bound, limitsOf, networkOf, type Present } from './service-network.ts';
@@ -47,6 +47,12 @@ export function predict(
       `the saturation rate of ${changed.label} is unknown, so the change has no known effect`,
     );
   }
+  if ('capacity' in change && changed.capacity === null) {
+    return unknown(
+      text,
+      `how many servers ${changed.label} has now is unknown, so what ${change.capacity} would change is unknown too`,
+    );
+  }
   const limiter = limiterOf(networkAt('best'), lowest);
   const same = present !== null && limiter.model === present.first;
   const factor = same ? measuredOverModelled(models, frame, present) : 1;
@@ -61,7 +67,7 @@ export function predict(
   const runner = byRate.find((limit) => limit.queue.model !== limiter.model);
   const rate = limiter.alonePerSecond!;
   const { kind, name, label, queue } = limiter.model;
-  const processes = 'capacity' in change ? processesOf(changed) : 1;
+  const processes = 'capacity' in change ? changed.processes : 1;
   const each = processes > 1 ? ` in each of ${processes} processes` : '';
   return {
     change: text,

@@ -61,6 +61,14 @@ test('a process that took the place of another adds no servers to it', () => {
   }
 });
 
+test('a capacity asked for is that of the processes that are there, not of those they replaced', () => {
+  const input = pools(RATES, (atMs) => `p${Math.floor(atMs / 8000)}`);
+  const { verdict, resources } = analyze(input, { whatIf: ['pg-pool:a capacity 8'] });
+  assert.equal(resources[0].instances, 1);
+  const { low, high } = verdict.whatIf[0].kneePerSecond!;
+  assert.ok(low < 200 && high > 200 && high < 220, `${low} to ${high}`);
+});
+
 test('processes that were added count from when they came', () => {
   const added = pools([30, 60, 90, 180, 220], (atMs, i) => (atMs < 15_000 || i % 2 === 0 ? 'a' : 'b'));
   const { first, instance, knee, servers, busy } = answer(added);

@@ -109,8 +109,7 @@ test('change: a capacity scales its queue alone', () => {
 
 test('change: the capacity asked for is that of each process', () => {
   const [row, pool] = poolAndRow();
-  const queue = { ...pool.model.queue, scope: 'process' as const, instances: ['a', 'b', 'c'] };
-  const replicated = { ...pool, servers: 12, alonePerSecond: 300, model: { ...pool.model, queue } };
+  const replicated = { ...pool, servers: 12, alonePerSecond: 300, model: { ...pool.model, processes: 3 } };
   const changed = changeNetwork([row, replicated], replicated.model, parseChange('pool capacity 8'));
   assert.equal(changed[1].servers, 24);
   near(changed[1].alonePerSecond!, 600);

@@ -91,10 +91,12 @@ export function model(sketch: Sketch, rates: readonly number[] = RATES): QueueMo
   return {
     queue: series.queue,
     name: sketch.name,
+    label: sketch.name,
     kind: sketch.kind,
     series,
     lane,
     capacity: sketch.capacity ?? 1,
+    processes: 1,
     serversByWindow: null,
     visits: 1,
     demandNs: (sketch.demandMs ?? 5) * MS,

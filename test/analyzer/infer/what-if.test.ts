@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseChange } from '../../../analyzer/src/infer/change.ts';
 import { parseObjective } from '../../../analyzer/src/infer/objective.ts';
+import { predict } from '../../../analyzer/src/infer/what-if.ts';
+import { frame, model } from './sketch.ts';
 
 test('changes are parsed as they are printed', () => {
   assert.deepEqual(parseChange('lock:campaign hold x0.25'), { resource: 'lock:campaign', hold: 0.25 });
@@ -32,3 +34,22 @@ test('objectives are parsed', () => {
 for (const text of ['p99>200ms', 'p42<1ms', 'p99<200', 'errors<x', '']) {
   test(`'${text}' is no objective`, () => assert.throws(() => parseObjective(text), /not understood/));
 }
+
+test('more servers where nobody knows how many there are have no known effect', () => {
+  const server = model({
+    index: 0,
+    name: 'risk:443',
+    kind: 'downstream',
+    saturatesAt: 80,
+    waitMs: [0, 0, 1, 9, 90, 200],
+  });
+  const pool = model({ index: 1, name: 'pool', kind: 'pool', saturatesAt: 300, waitMs: [0, 0, 0, 0, 0, 0] });
+  const { kneePerSecond, text } = predict(
+    'risk:443 capacity 20',
+    [{ ...server, capacity: null }, pool],
+    frame(),
+    null,
+  );
+  assert.equal(kneePerSecond, null);
+  assert.match(text, /how many servers risk:443 has now is unknown/);
+});

@@ -1,5 +1,4 @@
 import type { Analysis } from '../analysis.ts';
-import { processesOf } from '../changed-network.ts';
 import { percent, perSecond } from '../numbers.ts';
 import type { WhatIf } from '../types.ts';
 import { predict } from '../what-if.ts';
@@ -88,7 +87,7 @@ function changeOf(
     Math.abs(b.capacity / a.capacity - 1) > CHANGED &&
     a.kind !== 'lock'
   ) {
-    return `${resource} capacity ${Math.max(1, Math.round(b.capacity / processesOf(a)))}`;
+    return `${resource} capacity ${Math.max(1, Math.round(b.capacity / a.processes))}`;
   }
   const hold = perVisit(a) > 0 ? perVisit(b) / perVisit(a) : 1;
   const visits = a.visits > 0 ? b.visits / a.visits : 1;
