@@ -129,6 +129,7 @@ async function runOnce(
   database: Database,
   configuration: Configuration,
   seconds: number,
+  seenPerSecond: number,
 ): Promise<{ report: Report; directory: string; measured: Measured }> {
   const url = await prepare(database, configuration.name);
   const surroundings: Surroundings = await configuration.surround({
@@ -179,9 +180,17 @@ async function runAndJudge(
   configuration: Configuration,
   seconds: number,
 ): Promise<Judged> {
+  let seenPerSecond = configuration.limitPerSecond ?? 0;
   try {
     for (let attempt = 1; ; attempt++) {
-      const { report, directory, measured } = await runOnce(running, database, configuration, seconds);
+      const { report, directory, measured } = await runOnce(
+        running,
+        database,
+        configuration,
+        seconds,
+        seenPerSecond,
+      );
+      if (configuration.expected !== null) seenPerSecond = Math.max(seenPerSecond, measured.perSecond);
       const load = JSON.parse(await readFile(join(directory, 'load.json'), 'utf8'));
       const reason = didNotApply(configuration, load, measured);
       const judged = judge(configuration, report, load, directory);
