@@ -156,11 +156,7 @@ async function runOnce(
     measured = await measureCapacity(service, configuration);
     await offerLoad(children, {
       // A machine that was starved while it was measured may not be any more.
-      manifest: loadOf(
-        configuration,
-        Math.max(measured.perSecond, configuration.limitPerSecond ?? 0),
-        seconds,
-      ),
+      manifest: loadOf(configuration, Math.max(measured.perSecond, seenPerSecond), seconds),
       url: service,
       directory,
       watch: { app: child.pid!, ...(database.pid !== null && { database: database.pid }) },
