@@ -1,3 +1,4 @@
+import { type EventEmitter, errorMonitor } from 'node:events';
 import { Socket } from 'node:net';
 import { now } from '../core/clock.ts';
 import { wrapMethod } from '../core/patch.ts';
@@ -5,7 +6,8 @@ import type { ConnectParts } from './outbound-call.ts';
 
 /** A connection that undici opens: it says when it begins, and of which socket it is when it is there. */
 interface Opening extends ConnectParts {
-  isClosed: boolean;
+  /** It will never be there. */
+  hasFailed: boolean;
 }
 
 /** By origin, in the order in which they began. */
@@ -28,7 +30,7 @@ export function patchSockets(): void {
 
 /** A connection begins. */
 export function beginConnection(origin: string): void {
-  const opening: Opening = { startMs: now(), isClosed: false };
+  const opening: Opening = { startMs: now(), hasFailed: false };
   const list = byOrigin.get(origin);
   if (list === undefined) byOrigin.set(origin, [opening]);
   else list.push(opening);
@@ -48,7 +50,7 @@ export function endConnection(origin: string, socket?: object): ConnectParts | u
   const list = byOrigin.get(origin);
   if (list === undefined) return undefined;
   const seen = socket === undefined ? undefined : bySocket.get(socket);
-  const at = list.findIndex((one) => (seen === undefined ? one.isClosed : one === seen));
+  const at = list.findIndex((one) => (seen === undefined ? one.hasFailed : one === seen));
   const [opening] = list.splice(Math.max(0, at), 1);
   if (list.length === 0) byOrigin.delete(origin);
   return opening;
@@ -69,18 +71,21 @@ function watch(socket: Socket & { encrypted?: boolean }, opening: Opening): void
     opening.securedMs = now();
     done();
   };
-  const closed = () => {
-    opening.isClosed = true;
+  const failed = () => {
+    opening.hasFailed = true;
     done();
   };
   const done = () => {
     socket.removeListener('lookup', lookedUp);
     socket.removeListener('connect', connected);
     socket.removeListener('secureConnect', secured);
-    socket.removeListener('close', closed);
+    socket.removeListener(errorMonitor, failed);
+    socket.removeListener('close', failed);
   };
   socket.once('lookup', lookedUp);
   socket.once('connect', connected);
   if (encrypted) socket.once('secureConnect', secured);
-  socket.once('close', closed);
+  // Told before undici is, and no handler of the error.
+  (socket as EventEmitter).once(errorMonitor, failed);
+  socket.once('close', failed);
 }

@@ -159,6 +159,44 @@ test('connections of undici that are opened at the same time are told apart', as
     assertBetween(endMs, found[index], found[index + 1] ?? moment(), 'its own name is known');
 });
 
+test('a connection of undici that fails is not taken for one that is still being opened', async () => {
+  const server = http.createServer((_request, response) => response.end('42')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  // The first takes long for its name; the second is sent where nobody listens, and fails before.
+  let calls = 0;
+  let foundMs = 0;
+  const lookup: LookupFunction = (_name, _options, done) => {
+    if (calls++ > 0) return done(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }), []);
+    setTimeout(() => {
+      foundMs = moment();
+      done(null, [{ address: '127.0.0.1', family: 4 }]);
+    }, 60);
+  };
+  const dispatcher = new Dispatcher({ connect: { lookup }, connections: 2 });
+  const ask = async () => {
+    const { body } = await undiciRequest(`http://price.test:${port}/`, { dispatcher });
+    await body.text();
+  };
+  await request(async () => {
+    const first = ask();
+    await assert.rejects(ask(), { code: 'ENOTFOUND' });
+    await first;
+  });
+  await settle();
+  await dispatcher.close();
+  server.close();
+  const waits = recording.segment('connection_wait');
+  const acquired = waits.filter((wait) => wait.attributes['waitfall.outcome'] === 'acquired');
+  assert.equal(acquired.length, 1);
+  assertBetween(
+    acquired[0].startMs + part(acquired[0], 'connect.dns'),
+    foundMs,
+    moment(),
+    'its own name is known',
+  );
+});
+
 /** Sends its headers and its body when it is told to. */
 async function startSlow() {
   const at = { seenMs: 0, headersMs: 0, bodyMs: 0 };
