@@ -9,7 +9,7 @@ const ANALYSED_BYTES = 400;
 /** The same of those of one part: what is gathered from it is counted for itself. */
 const PART_BYTES = 300;
 /** Share of the memory that one part may take, and the rows that wait to be written. */
-const PART_SHARE = 1 / 8;
+const PART_SHARE = 1 / 64;
 const WAITING_SHARE = 1 / 16;
 /** Larger blocks are not faster. */
 const MOST_WAITING = 1 << 16;
