@@ -1,3 +1,4 @@
+import { collectGarbage } from '../model/garbage.ts';
 import type { Activity } from './activity.ts';
 import { callBaselines, callsAhead } from './call-cost.ts';
 import type { CallList } from './call-list.ts';
@@ -41,6 +42,7 @@ export function measureOpaque(
     servers.map(({ inTime }) => inTime),
   );
   const callNs = callBaselines(calls, ahead, requests, timeline, lows);
+  collectGarbage(calls.length / 10);
   const excessNs = calls.durationNs.slice(0, calls.length);
   for (let i = 0; i < calls.length; i++) excessNs[i] -= callNs[i];
   const fits = new Map<number, HiddenCapacity>();

@@ -95,10 +95,11 @@ export abstract class RecordList<T> {
   }
 }
 
-type Column = Int32Array | Int16Array | Uint32Array | Uint16Array | Float64Array | Uint8Array;
+type Column = Float32Array | Int32Array | Int16Array | Uint32Array | Uint16Array | Float64Array | Uint8Array;
 
 function isColumn(value: unknown): value is Column {
   return (
+    value instanceof Float32Array ||
     value instanceof Int32Array ||
     value instanceof Int16Array ||
     value instanceof Uint16Array ||

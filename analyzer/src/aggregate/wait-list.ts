@@ -11,8 +11,9 @@ export class WaitList extends RecordList<Wait> {
   endNs: Float64Array = new Float64Array(FIRST);
   outcome: Uint8Array = new Uint8Array(FIRST);
   /** NaN: not stated. */
-  inUse: Float64Array = new Float64Array(FIRST);
-  depth: Float64Array = new Float64Array(FIRST);
+  /** NaN: not stated. Wider as soon as a number does not fit. */
+  inUse: Float32Array | Float64Array = new Float32Array(FIRST);
+  depth: Float32Array | Float64Array = new Float32Array(FIRST);
 
   push(wait: Wait): void {
     const i = this.next(this.queue.length);
@@ -23,8 +24,11 @@ export class WaitList extends RecordList<Wait> {
     this.startNs[i] = wait.startNs;
     this.endNs[i] = wait.endNs;
     this.outcome[i] = wait.outcome;
-    this.inUse[i] = wait.inUse ?? Number.NaN;
-    this.depth[i] = wait.depth ?? Number.NaN;
+    const { inUse, depth } = wait;
+    this.inUse[i] = inUse ?? Number.NaN;
+    if (inUse !== null && this.inUse[i] !== inUse) (this.inUse = Float64Array.from(this.inUse))[i] = inUse;
+    this.depth[i] = depth ?? Number.NaN;
+    if (depth !== null && this.depth[i] !== depth) (this.depth = Float64Array.from(this.depth))[i] = depth;
   }
 
   at(i: number): Wait {

@@ -52,10 +52,7 @@ export function addCommonOptions(command: Command): Command {
     .addOption(new Option('--keep-clocks', 'do not correct clock skew between processes'))
     .addOption(new Option('--strict', 'exit with 4 when part of the input could not be read'))
     .addOption(
-      new Option(
-        '--threads <n>',
-        'threads that read inputs over 300 MB (default: one per processor, 4 at most)',
-      ),
+      new Option('--threads <n>', 'threads for inputs over 300 MB (default: one per processor, 4 at most)'),
     )
     .addOption(new Option('--no-color', 'no colours, also on a terminal'))
     .addOption(new Option('--ascii', 'only ASCII characters'))
@@ -76,7 +73,7 @@ export function analyzeOptions(flags: CommonFlags): AnalyzeOptions {
   };
 }
 
-/** @returns how many threads may read, where the user says so. */
+/** @returns how many threads there may be, where the user says so. */
 export function threadsOf({ threads }: CommonFlags): { readonly threads?: number } {
   if (threads === undefined) return {};
   if (!/^[1-9]\d?$/.test(threads))

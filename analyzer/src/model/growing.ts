@@ -1,4 +1,4 @@
-type Column = Uint32Array | Uint16Array | Uint8Array | Int32Array | Int16Array | Float64Array;
+type Column = Float32Array | Uint32Array | Uint16Array | Uint8Array | Int32Array | Int16Array | Float64Array;
 
 /** @returns the larger column with the smaller one's content. */
 export function grown<T extends Column>(column: T, larger: T): T {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HostPieces } from '../../../analyzer/src/aggregate/host-pieces.ts';
+import { WaitList } from '../../../analyzer/src/aggregate/wait-list.ts';
 import { analyze } from '../../../analyzer/src/infer/analysis.ts';
 import { Export } from '../infer/service.ts';
 
@@ -43,4 +44,18 @@ test('rule 4: a hold of minutes contains the waits after its first seconds', () 
     nested.reduce((a, b) => a + b, 0),
     1e9,
   );
+});
+
+test('waits keep every number of servers and waiters, stated or not', () => {
+  const wait = { queue: 1, instance: 2, request: 3, row: 4, startNs: 5, endNs: 6, outcome: 0 };
+  const records = [
+    { ...wait, inUse: 3, depth: null },
+    { ...wait, inUse: null, depth: 2 ** 24 + 1 },
+    { ...wait, inUse: 0.1, depth: 2 ** 40 },
+  ];
+  const [some, all] = [new WaitList(), new WaitList()];
+  some.push(records[0]);
+  for (const record of records) all.push(record);
+  some.append(all.pack());
+  assert.deepEqual([...some], [records[0], ...records]);
 });
