@@ -1,9 +1,10 @@
+import { collectGarbage } from '../model/garbage.ts';
 import { grown } from '../model/growing.ts';
 
 /** The columns of a list, to be handed to another thread; they may be longer than the list. */
 export interface PackedRecords {
   readonly length: number;
-  readonly columns: Readonly<Record<string, Column>>;
+  readonly columns: Record<string, Column>;
 }
 
 /**
@@ -54,7 +55,7 @@ export abstract class RecordList<T> {
     return { length: this.#length, columns: Object.fromEntries(columns) };
   }
 
-  /** Adds the records of a list of the same kind, as they are. @returns the index of the first. */
+  /** Takes the records of a list of the same kind, as they are, out of its columns. @returns the index of the first. */
   append({ length, columns }: PackedRecords): number {
     const first = this.#length;
     const own = this as unknown as Record<string, Column>;
@@ -65,6 +66,9 @@ export abstract class RecordList<T> {
         own[name] = grown(own[name].subarray(0, first) as Column, madeLike(wider, first + length));
       }
       own[name].set(column.subarray(0, length), first);
+      // The memory of one list is enough for both.
+      columns[name] = madeLike(column, 0);
+      collectGarbage(length / 10);
     }
     this.#length = first + length;
     return first;
