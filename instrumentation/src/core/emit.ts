@@ -15,7 +15,7 @@ import { withSpan } from './context-node.ts';
 import { FinishedSpan } from './finished-span.ts';
 import { Fragment } from './fragment.ts';
 import { Interval } from './interval.ts';
-import { type RootRecord, rootOf, setRoot } from './root.ts';
+import { type RootRecord, rootOf, rootOfSpan, setRoot } from './root.ts';
 import { shapeOf } from './segment-shape.ts';
 import { childContext, contextOfSpan } from './span-id.ts';
 import { tapFailed, tapsOf } from './taps.ts';
@@ -116,9 +116,10 @@ function isRecorded(span: SpanContext, parent: Context): boolean {
 export function emitSegment(given: SegmentRecord): void {
   const record = Interval.of(given);
   if (tapsOf.recorded.length > 0) passRecord(record);
-  const parentSpan = contextOfSpan(trace.getSpan(record.parent));
+  const active = trace.getSpan(record.parent);
+  const parentSpan = contextOfSpan(active);
   if (parentSpan === undefined || !isRecorded(parentSpan, record.parent)) return;
-  const root = rootOf(record.parent);
+  const root = rootOfSpan(active);
   const { outcome, holdMs } = record;
   const lengthNs = durationNs(record.startMs, record.endMs);
   const failed = outcome === 'rejected' || outcome === 'timeout';

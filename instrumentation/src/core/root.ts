@@ -111,8 +111,9 @@ export class RootRecord {
   }
 }
 
-const kRoot = Symbol('waitfall.root');
-const kStartMs = Symbol('waitfall.start_ms');
+/** A class of spans that has these fields from the start is spared a change of shape per span; see {@link setRoot}. */
+export const kRoot: unique symbol = Symbol('waitfall.root');
+export const kStartMs: unique symbol = Symbol('waitfall.start_ms');
 
 interface Marked {
   [kRoot]?: RootRecord;

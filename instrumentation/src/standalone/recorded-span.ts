@@ -15,7 +15,7 @@ import { now } from '../core/clock.ts';
 import { AttributeObject, type AttributeSink } from '../core/fragment.ts';
 import type { SpanOrigin } from '../core/lazy-span.ts';
 import { loopIdleMs } from '../core/loop-clock.ts';
-import { RootRecord, setRoot } from '../core/root.ts';
+import { kRoot, kStartMs, RootRecord } from '../core/root.ts';
 import type { SpanIdentity } from '../core/span-id.ts';
 
 const UNSET: SpanStatus = { code: SpanStatusCode.UNSET };
@@ -63,6 +63,8 @@ export class RecordedSpan implements Span {
   /** The service gave it a name of its own. */
   renamed = false;
   readonly root: RootRecord;
+  [kRoot]: RootRecord;
+  [kStartMs]: number;
   #context: SpanContext | undefined = undefined;
   readonly #origin: SpanOrigin;
   readonly #onEnd: (span: RecordedSpan) => void;
@@ -92,7 +94,8 @@ export class RecordedSpan implements Span {
     this.#origin = origin;
     this.#onEnd = onEnd;
     this.root = root ?? new RootRecord(this, startMs, loopIdleMs());
-    setRoot(this, this.root, startMs);
+    this[kRoot] = this.root;
+    this[kStartMs] = startMs;
   }
 
   get resource(): object {
