@@ -17,7 +17,7 @@ import { takeParts } from './take-parts.ts';
 export interface InParts {
   /** Called before each part this thread reads. */
   readonly onPart?: (progress: PartProgress) => void;
-  /** Threads that read the parts, this one included. The answer is the same for any number of them. */
+  /** Threads that read the parts of a file, this one included. The answer is the same for any number of them. */
   readonly threads?: number;
 }
 
@@ -36,15 +36,17 @@ export async function analyzeInParts(
     return analyze({ ...input, table: parts.whole() }, options);
   const firstRow = firstRows(parts);
   const { toleranceNs, keepClocks, fromUnixNano, toUnixNano, rules } = options;
+  const shared = threads < 2 || parts.count < 2 ? null : parts.share();
+  const expectedRows = parts.rows / (shared === null ? 1 : threads);
   let others =
-    threads < 2 || parts.count < 2
+    shared === null
       ? null
       : new PartThreads(Math.min(threads, parts.count) - 1, {
-          parts: parts.share(),
+          parts: shared,
           options: { toleranceNs, keepClocks, fromUnixNano, toUnixNano },
           rules: rules?.rules ?? null,
           firstRow,
-          expectedRows: parts.rows / threads,
+          expectedRows,
         });
   try {
     let known = firstGuess(parts, options);
@@ -54,7 +56,7 @@ export async function analyzeInParts(
       const gathered = new GatheredParts(parts.common, options, known);
       takeParts(parts.count, next, (part) => {
         onPart({ spans: parts.rows, part, parts: parts.count });
-        gathered.read(part, parts.load(part), firstRow[part], parts.rows / threads);
+        gathered.read(part, parts.load(part), firstRow[part], expectedRows);
       });
       const packed = theirs === undefined ? [] : await theirs;
       if (packed === null) {

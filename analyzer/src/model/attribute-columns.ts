@@ -2,7 +2,6 @@ import { type AttributeShapes, AttributeShapesBuilder } from './attribute-shapes
 import type { AttributeValue } from './attributes.ts';
 import { hashNumber } from './content-hash.ts';
 import { grown, grownLength } from './growing.ts';
-import { sharedF64, sharedU32 } from './shared-memory.ts';
 import { encodeValue, TYPE } from './span-codes.ts';
 import type { StringPool } from './strings.ts';
 import type { BlockMaps, BlockPacker } from './table-block.ts';
@@ -42,12 +41,12 @@ export class AttributeColumns {
   /** KEPT or DROPPED by string id of the key, 0 where nobody has asked yet. */
   #fate = new Uint8Array(256);
   readonly #shapes = new AttributeShapesBuilder();
-  #shape = sharedU32(1024);
-  #offset = sharedU32(1025);
-  #rest = sharedU32(1024);
-  #data = sharedU32(8192);
+  #shape = new Uint32Array(1024);
+  #offset = new Uint32Array(1025);
+  #rest = new Uint32Array(1024);
+  #data = new Uint32Array(8192);
   #values = 0;
-  #numbers = sharedF64(1024);
+  #numbers = new Float64Array(1024);
   #numbersLength = 0;
   #pending = 0;
   #pendingKey = new Uint32Array(64);
@@ -79,14 +78,14 @@ export class AttributeColumns {
 
   /** Room for rows up to `capacity`. */
   growRows(capacity: number): void {
-    this.#shape = grown(this.#shape, sharedU32(capacity));
-    this.#offset = grown(this.#offset, sharedU32(capacity + 1));
-    this.#rest = grown(this.#rest, sharedU32(capacity));
+    this.#shape = grown(this.#shape, new Uint32Array(capacity));
+    this.#offset = grown(this.#offset, new Uint32Array(capacity + 1));
+    this.#rest = grown(this.#rest, new Uint32Array(capacity));
   }
 
   reserveValues(values: number): void {
     if (this.#values + values <= this.#data.length) return;
-    this.#data = grown(this.#data, sharedU32(this.#values + values));
+    this.#data = grown(this.#data, new Uint32Array(this.#values + values));
   }
 
   open(row: number): void {
@@ -155,11 +154,11 @@ export class AttributeColumns {
 
   /** Gives up room for more rows; what they hold is lost. */
   shrink(rows: number): void {
-    this.#shape = sharedU32(rows);
-    this.#offset = sharedU32(rows + 1);
-    this.#rest = sharedU32(rows);
-    this.#data = sharedU32(rows * 4);
-    this.#numbers = sharedF64(1024);
+    this.#shape = new Uint32Array(rows);
+    this.#offset = new Uint32Array(rows + 1);
+    this.#rest = new Uint32Array(rows);
+    this.#data = new Uint32Array(rows * 4);
+    this.#numbers = new Float64Array(1024);
   }
 
   /** Forgets the values of all rows. */
@@ -208,13 +207,13 @@ export class AttributeColumns {
     const first = this.#offset[row];
     const values = first + block.data.length;
     if (values > this.#data.length) {
-      this.#data = grown(this.#data, sharedU32(Math.max(values, grownLength(this.#data.length))));
+      this.#data = grown(this.#data, new Uint32Array(Math.max(values, grownLength(this.#data.length))));
     }
     const number = this.#numbersLength;
     this.#numbersLength += block.numbers.length;
     if (this.#numbersLength > this.#numbers.length) {
       const length = Math.max(this.#numbersLength, grownLength(this.#numbers.length));
-      this.#numbers = grown(this.#numbers, sharedF64(length));
+      this.#numbers = grown(this.#numbers, new Float64Array(length));
     }
     this.#numbers.set(block.numbers, number);
     this.#rest.set(block.rest, row);
@@ -264,7 +263,7 @@ export class AttributeColumns {
     this.#pendingKey[i] = key;
     this.#pendingType[i] = type;
     const at = this.#values++;
-    if (at === this.#data.length) this.#data = grown(this.#data, sharedU32(grownLength(at)));
+    if (at === this.#data.length) this.#data = grown(this.#data, new Uint32Array(grownLength(at)));
     this.#data[at] = data;
     // Other numbers stand in a table of their own, where every one has its place.
     this.addedType = type === TYPE.number ? ONCE : type;
@@ -281,7 +280,7 @@ export class AttributeColumns {
   #number(value: number): number {
     const index = this.#numbersLength++;
     if (index === this.#numbers.length) {
-      this.#numbers = grown(this.#numbers, sharedF64(grownLength(index)));
+      this.#numbers = grown(this.#numbers, new Float64Array(grownLength(index)));
     }
     this.#numbers[index] = value;
     return index;

@@ -1,6 +1,3 @@
-import { extraOf, putExtra } from './row-block.ts';
-import { readerOfTexts, type SharedTexts, sharedI32, shareTexts } from './shared-memory.ts';
-import { openTable, type SharedTable, shareTable } from './shared-table.ts';
 import type { SpanEvent, SpanLink } from './span.ts';
 import { U8_COLUMNS, U32_COLUMNS } from './span-columns.ts';
 import type { SpanTable } from './span-table.ts';
@@ -11,22 +8,12 @@ const ROWS = 1 << 12;
 const FIRST_SHARE = 4;
 
 /** Which traces and rows each part has. */
-export interface Cut {
+interface Cut {
   /** Part p has the traces firstTrace[p] .. firstTrace[p + 1]. */
   readonly firstTrace: Int32Array;
   /** Rows of part p are order[firstRow[p]] .. order[firstRow[p + 1]]; where there is no order, these rows themselves. */
   readonly firstRow: Int32Array;
   readonly order: Int32Array | null;
-}
-
-/** Parts in memory, as they are handed to another thread. */
-export interface SharedMemoryParts {
-  readonly kind: 'memory';
-  readonly table: SharedTable;
-  readonly cut: Cut;
-  readonly traceIds: SharedTexts;
-  /** Links and events of each part, serialized; null: there are none. */
-  readonly extras: readonly Uint8Array[] | null;
 }
 
 /**
@@ -35,48 +22,14 @@ export interface SharedMemoryParts {
  */
 export function memoryParts(table: SpanTable, rows = ROWS): TableParts {
   const cut = cutTable(table, rows);
-  return partsOf(table, cut, (trace) => table.traceIds[trace], null);
-}
-
-/** @returns the parts of another thread. */
-export function openMemoryParts({ table, cut, traceIds, extras }: SharedMemoryParts): TableParts {
-  return partsOf(openTable(table), cut, readerOfTexts(traceIds), extras);
-}
-
-function partsOf(
-  table: SpanTable,
-  cut: Cut,
-  traceId: (trace: number) => string,
-  extras: SharedMemoryParts['extras'],
-): TableParts {
-  const count = cut.firstTrace.length - 1;
   return {
-    count,
+    count: cut.firstTrace.length - 1,
     rows: table.length,
     common: table,
     rowsOf: (part) => cut.firstRow[part + 1] - cut.firstRow[part],
-    load(part) {
-      const own = loadPart(table, cut, part, traceId);
-      if (extras === null) return own;
-      const [links, events] = [
-        new Map<number, readonly SpanLink[]>(),
-        new Map<number, readonly SpanEvent[]>(),
-      ];
-      putExtra(extras[part], 0, { links, events });
-      return { ...own, links, events };
-    },
+    load: (part) => loadPart(table, cut, part),
     whole: () => table,
-    share() {
-      const hasExtras = table.links.size > 0 || table.events.size > 0;
-      const extraOfPart = (_: unknown, part: number) => extraOf(table, rowsIn(cut, part));
-      return {
-        kind: 'memory',
-        table: shareTable(table),
-        cut,
-        traceIds: shareTexts(table.traceIds.length, traceId),
-        extras: hasExtras ? Array.from({ length: count }, extraOfPart) : null,
-      };
-    },
+    share: () => null,
     close: () => {},
   };
 }
@@ -124,30 +77,20 @@ function orderOf(
     last = part;
   }
   if (isOrdered) return null;
-  const order = sharedI32(length);
+  const order = new Int32Array(length);
   const next = Int32Array.from(firstRow);
   for (let row = 0; row < length; row++) order[next[partOf[trace[row]]]++] = row;
   return order;
 }
 
-function rowsIn({ firstRow, order }: Cut, part: number): Int32Array {
-  const [from, to] = [firstRow[part], firstRow[part + 1]];
-  return order?.subarray(from, to) ?? Int32Array.from({ length: to - from }, (_, i) => from + i);
-}
-
-function loadPart(
-  table: SpanTable,
-  { firstTrace, firstRow, order }: Cut,
-  part: number,
-  traceId: (trace: number) => string,
-): SpanTable {
+function loadPart(table: SpanTable, { firstTrace, firstRow, order }: Cut, part: number): SpanTable {
   const [from, to] = [firstRow[part], firstRow[part + 1]];
   const own = order === null ? rowsBetween(table, from, to) : rowsOf(table, order.subarray(from, to));
   const first = firstTrace[part];
   return {
     ...own,
     trace: own.trace.map((trace) => trace - first),
-    traceIds: Array.from({ length: firstTrace[part + 1] - first }, (_, i) => traceId(first + i)),
+    traceIds: table.traceIds.slice(first, firstTrace[part + 1]),
   };
 }
 

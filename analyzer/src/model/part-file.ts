@@ -10,7 +10,6 @@ import type { TableParts } from './table-parts.ts';
 
 /** Parts in a file, as they are handed to another thread of the process. */
 export interface SharedPartFile {
-  readonly kind: 'file';
   /** Its descriptor. */
   readonly file: number;
   readonly blocks: readonly (readonly Block[])[];
@@ -60,7 +59,6 @@ export class PartFile implements TableParts {
 
   share(): SharedPartFile {
     return {
-      kind: 'file',
       file: this.#file,
       blocks: this.#blocks,
       common: shareTable(this.common),

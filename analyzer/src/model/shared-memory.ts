@@ -2,20 +2,16 @@
  * Columns that all threads of the process can read. They are written by one thread, before the others hear of them.
  */
 
-export function sharedU32(length: number): Uint32Array {
-  return new Uint32Array(new SharedArrayBuffer(length * 4));
-}
-
 export function sharedI32(length: number): Int32Array {
   return new Int32Array(new SharedArrayBuffer(length * 4));
 }
 
-export function sharedU8(length: number): Uint8Array {
-  return new Uint8Array(new SharedArrayBuffer(length));
-}
-
-export function sharedF64(length: number): Float64Array {
-  return new Float64Array(new SharedArrayBuffer(length * 8));
+/** @returns the same numbers where all threads can read them. */
+export function sharedCopy<T extends Uint8Array | Uint32Array | Int32Array>(column: T): T {
+  const make = column.constructor as new (buffer: SharedArrayBuffer) => T;
+  const copy = new make(new SharedArrayBuffer(column.length * column.BYTES_PER_ELEMENT));
+  copy.set(column);
+  return copy;
 }
 
 /** A list of texts that other threads can read without taking it over. */
@@ -27,9 +23,9 @@ export interface SharedTexts {
 }
 
 export function shareTexts(count: number, textOf: (i: number) => string): SharedTexts {
-  const offset = sharedU32(count + 1);
+  const offset = new Uint32Array(new SharedArrayBuffer(4 * (count + 1)));
   for (let i = 0; i < count; i++) offset[i + 1] = offset[i] + Buffer.byteLength(textOf(i));
-  const bytes = sharedU8(offset[count]);
+  const bytes = new Uint8Array(new SharedArrayBuffer(offset[count]));
   const buffer = bufferOver(bytes);
   for (let i = 0; i < count; i++) buffer.write(textOf(i), offset[i]);
   return { bytes, offset };

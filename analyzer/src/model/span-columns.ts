@@ -1,5 +1,4 @@
 import { grown } from './growing.ts';
-import { sharedU8, sharedU32 } from './shared-memory.ts';
 
 export type U32Column = (typeof U32_COLUMNS)[number];
 export const U32_COLUMNS = [
@@ -38,8 +37,8 @@ export function columnsBy(
 
 export function newColumns(length: number): SpanColumns {
   return columnsBy(
-    () => sharedU32(length),
-    () => sharedU8(length),
+    () => new Uint32Array(length),
+    () => new Uint8Array(length),
   );
 }
 
@@ -53,6 +52,6 @@ export function firstRows(columns: SpanColumns, rows: number): SpanColumns {
 
 /** Gives every column more room; they are other arrays afterwards. */
 export function growColumns(columns: SpanColumns, length: number): void {
-  for (const name of U32_COLUMNS) columns[name] = grown(columns[name], sharedU32(length));
-  for (const name of U8_COLUMNS) columns[name] = grown(columns[name], sharedU8(length));
+  for (const name of U32_COLUMNS) columns[name] = grown(columns[name], new Uint32Array(length));
+  for (const name of U8_COLUMNS) columns[name] = grown(columns[name], new Uint8Array(length));
 }

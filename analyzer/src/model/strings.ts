@@ -1,5 +1,5 @@
 import { hashBytes } from './content-hash.ts';
-import { bufferOver, sharedI32, sharedU8, sharedU32 } from './shared-memory.ts';
+import { bufferOver, sharedCopy } from './shared-memory.ts';
 
 /** Text is stored in chunks of this size; a longer one gets a chunk of its own. */
 const CHUNK_BITS = 22;
@@ -18,7 +18,7 @@ export interface TextBlock {
   readonly bytes: Uint8Array;
 }
 
-/** A pool that other threads can read, as it stands: what is added later is not theirs. */
+/** The texts of a pool as all threads of the process can read them. */
 export interface SharedStrings {
   readonly chunks: readonly Uint8Array[];
   readonly meta: Int32Array;
@@ -58,19 +58,23 @@ export class StringPool {
   constructor(shared: SharedStrings | null = null) {
     this.#chunks = shared?.chunks.map(chunkOver) ?? [newChunk(FIRST_CHUNK_BYTES)];
     this.#isOthers = shared !== null;
-    this.#meta = shared?.meta ?? sharedI32(1024 * 3);
+    this.#meta = shared?.meta ?? new Int32Array(1024 * 3);
     this.#size = shared?.size ?? 1;
-    this.#slots = shared?.slots ?? sharedU32(4096);
+    this.#slots = shared?.slots ?? new Uint32Array(4096);
     this.#texts = new Array(this.#size);
     this.#texts[0] = '';
   }
 
+  /** @returns a copy for other threads. */
   share(): SharedStrings {
+    const last = this.#chunks.length - 1;
     return {
-      chunks: this.#chunks.map(({ bytes }) => new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)),
-      meta: this.#meta,
+      chunks: this.#chunks.map(({ bytes: { buffer, byteOffset, length } }, i) =>
+        sharedCopy(new Uint8Array(buffer, byteOffset, i < last ? length : this.#used)),
+      ),
+      meta: sharedCopy(this.#meta.subarray(0, this.#size * 3)),
       size: this.#size,
-      slots: this.#slots,
+      slots: sharedCopy(this.#slots),
     };
   }
 
@@ -229,13 +233,13 @@ export class StringPool {
   }
 
   #growMeta(): void {
-    const larger = sharedI32(this.#meta.length * 2);
+    const larger = new Int32Array(this.#meta.length * 2);
     larger.set(this.#meta);
     this.#meta = larger;
   }
 
   #rehash(): void {
-    const slots = sharedU32(this.#slots.length * 2);
+    const slots = new Uint32Array(this.#slots.length * 2);
     const mask = slots.length - 1;
     for (let id = 1; id < this.#size; id++) {
       let slot = this.#meta[id * 3] & mask;
@@ -252,7 +256,7 @@ function chunkOver(memory: Uint8Array): Chunk {
 }
 
 function newChunk(length: number): Chunk {
-  return chunkOver(sharedU8(length));
+  return chunkOver(Buffer.allocUnsafeSlow(length));
 }
 
 function sameBytes(

@@ -1,5 +1,4 @@
-import { openMemoryParts, type SharedMemoryParts } from './memory-parts.ts';
-import { PartFile, type SharedPartFile } from './part-file.ts';
+import type { SharedPartFile } from './part-file.ts';
 import type { SpanTable } from './span-table.ts';
 
 /** The spans of an input in parts: every trace lies wholly in one of them. All tables share texts, resources and scopes. */
@@ -15,16 +14,8 @@ export interface TableParts {
   load(part: number): SpanTable;
   /** @returns one table of all parts. */
   whole(): SpanTable;
-  /** @returns what another thread can open, while these are not closed. */
-  share(): SharedParts;
+  /** @returns what another thread can open ({@link PartFile}), while these are not closed; null: nothing. */
+  share(): SharedPartFile | null;
   /** Lets go of what the parts are kept in. */
   close(): void;
-}
-
-/** Parts as they are handed to another thread of the process. */
-export type SharedParts = SharedMemoryParts | SharedPartFile;
-
-/** @returns the parts of another thread. */
-export function openParts(shared: SharedParts): TableParts {
-  return shared.kind === 'file' ? PartFile.open(shared) : openMemoryParts(shared);
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Input } from '../../../analyzer/src/model/input.ts';
+import { PartFile } from '../../../analyzer/src/model/part-file.ts';
 import {
   attributes,
   endUnixNano,
@@ -88,6 +89,12 @@ test('rows come back as they were, every trace whole in one part', () => {
       }
       found.push(...everyRow(own));
     }
+    const shared = kept.share();
+    assert.ok(shared);
+    // As another thread has them.
+    const theirs = PartFile.open(structuredClone(shared));
+    for (let part = 0; part < parts; part++)
+      assert.deepEqual(everyRow(theirs.load(part)).map(text), everyRow(kept.load(part)).map(text));
     const whole = kept.whole();
     const wanted = new Set(everyRow(table).map(text));
     assert.deepEqual(new Set(found.map(text)), wanted);
