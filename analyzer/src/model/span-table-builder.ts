@@ -1,6 +1,8 @@
 import { AttributeColumns, type AttributeMark } from './attribute-columns.ts';
 import type { Attributes, AttributeValue } from './attributes.ts';
 import { grownLength } from './growing.ts';
+import { Numbered } from './numbered.ts';
+import { stableKey, toResource } from './resources.ts';
 import type { Resource, Scope, SpanEvent, SpanLink, SpanRecord } from './span.ts';
 import { encodeValue, FLAG } from './span-codes.ts';
 import { firstRows, growColumns, newColumns, U8_COLUMNS, U32_COLUMNS } from './span-columns.ts';
@@ -24,10 +26,8 @@ export class SpanTableBuilder {
   /** Other arrays after {@link open}. */
   readonly columns = newColumns(FIRST_ROWS);
   readonly attributes: AttributeColumns;
-  readonly #resources: Resource[] = [];
-  readonly #resourceIds = new Map<string, number>();
-  readonly #scopes: Scope[] = [];
-  readonly #scopeIds = new Map<string, number>();
+  readonly #resources = new Numbered<Resource>();
+  readonly #scopes = new Numbered<Scope>();
   readonly #traces = new TraceIds();
   readonly #links = new Map<number, readonly SpanLink[]>();
   readonly #events = new Map<number, readonly SpanEvent[]>();
@@ -68,26 +68,12 @@ export class SpanTableBuilder {
 
   /** @returns the index of a Resource; equal ones share an index. */
   resource(attributes: Attributes): number {
-    const key = stableKey(attributes);
-    let index = this.#resourceIds.get(key);
-    if (index === undefined) {
-      index = this.#resources.length;
-      this.#resources.push(toResource(attributes));
-      this.#resourceIds.set(key, index);
-    }
-    return index;
+    return this.#resources.of(stableKey(attributes), () => toResource(attributes));
   }
 
   /** @returns the index of an instrumentation scope; equal ones share an index. */
   scope(name: string, version: string): number {
-    const key = `${name}\u0000${version}`;
-    let index = this.#scopeIds.get(key);
-    if (index === undefined) {
-      index = this.#scopes.length;
-      this.#scopes.push({ name, version });
-      this.#scopeIds.set(key, index);
-    }
-    return index;
+    return this.#scopes.of(`${name}\u0000${version}`, () => ({ name, version }));
   }
 
   /** @returns the index of a trace by the four 32-bit words of its id. */
@@ -169,8 +155,8 @@ export class SpanTableBuilder {
       rows: this.#length,
       attributes: this.attributes.mark(this.#length),
       traces: this.#traces.length,
-      resources: this.#resources.length,
-      scopes: this.#scopes.length,
+      resources: this.#resources.list.length,
+      scopes: this.#scopes.list.length,
     };
   }
 
@@ -183,8 +169,8 @@ export class SpanTableBuilder {
     this.#length = mark.rows;
     this.attributes.rollback(mark.attributes);
     this.#traces.truncate(mark.traces);
-    dropFrom(this.#resourceIds, this.#resources, mark.resources);
-    dropFrom(this.#scopeIds, this.#scopes, mark.scopes);
+    this.#resources.truncate(mark.resources);
+    this.#scopes.truncate(mark.scopes);
   }
 
   /** What is numbered so far: a block holds what comes after. */
@@ -193,8 +179,8 @@ export class SpanTableBuilder {
       strings: this.strings.size,
       traces: this.#traces.length,
       shapes: this.attributes.shapes,
-      resources: this.#resources.length,
-      scopes: this.#scopes.length,
+      resources: this.#resources.list.length,
+      scopes: this.#scopes.list.length,
     };
   }
 
@@ -215,8 +201,8 @@ export class SpanTableBuilder {
       strings: this.strings.textsFrom(since.strings),
       traces: this.#traces.from(since.traces),
       shapes: this.attributes.shapesFrom(since.shapes),
-      resources: this.#resources.slice(since.resources),
-      scopes: this.#scopes.slice(since.scopes),
+      resources: this.#resources.list.slice(since.resources),
+      scopes: this.#scopes.list.slice(since.scopes),
       columns,
       attributes,
       links: [...this.#links],
@@ -269,8 +255,8 @@ export class SpanTableBuilder {
       ...firstRows(this.columns, n),
       length: n,
       strings: this.strings,
-      resources: this.#resources,
-      scopes: this.#scopes,
+      resources: this.#resources.list,
+      scopes: this.#scopes.list,
       ...this.attributes.build(n),
       links: this.#links,
       events: this.#events,
@@ -339,22 +325,6 @@ function translate(from: Uint32Array, map: Uint32Array, to: Uint32Array, at: num
   for (let i = 0; i < from.length; i++) to[at + i] = map[from[i]];
 }
 
-function toResource(attributes: Attributes): Resource {
-  const text = (key: string): string => {
-    const value = attributes.get(key);
-    return value === undefined || value === null || typeof value === 'object' ? '' : String(value);
-  };
-  const id = text('service.instance.id');
-  const host = text('host.name') || text('host.id');
-  const pid = text('process.pid');
-  return {
-    service: text('service.name') || 'unknown_service',
-    instance: id || (host || pid ? `${host}:${pid}` : ''),
-    hasInstanceId: id !== '',
-    attributes,
-  };
-}
-
 function eventsText(events: readonly SpanEvent[]): string {
   const parts = events.map(({ timeUnixNano, name, attributes }) => [
     timeUnixNano,
@@ -362,15 +332,4 @@ function eventsText(events: readonly SpanEvent[]): string {
     stableKey(attributes),
   ]);
   return encodeValue(parts as unknown as AttributeValue);
-}
-
-function stableKey(attributes: Attributes): string {
-  return encodeValue([...attributes].sort(([a], [b]) => (a < b ? -1 : 1)) as unknown as AttributeValue);
-}
-
-/** Shortens a list, and removes the entries that point beyond its end. */
-function dropFrom(ids: Map<string, number>, list: unknown[], length: number): void {
-  if (list.length === length) return;
-  list.length = length;
-  for (const [key, index] of ids) if (index >= length) ids.delete(key);
 }
