@@ -110,7 +110,7 @@ function meanCost(
   for (const i of members) {
     const weight = requests.weight[calls.request[i]];
     sum += calls.durationNs[i] * weight;
-    squares += calls.durationNs[i] ** 2 * weight;
+    squares += calls.durationNs[i] * calls.durationNs[i] * weight;
     weights += weight;
   }
   const ns = sum / weights;

@@ -1,3 +1,4 @@
+import { PairIds } from '../model/pair-ids.ts';
 import type { Call } from './activity.ts';
 import { groupIndexes } from './index-groups.ts';
 import { FIRST, RecordList } from './record-list.ts';
@@ -12,6 +13,7 @@ export class CallList extends RecordList<Call> {
   durationNs: Float64Array = new Float64Array(FIRST);
   operation: Int32Array = new Int32Array(FIRST);
   failed: Uint8Array = new Uint8Array(FIRST);
+  readonly #operationKeys = new PairIds();
 
   /** @returns a list of the records given. */
   static from(calls: Iterable<Call>): CallList {
@@ -45,9 +47,9 @@ export class CallList extends RecordList<Call> {
     };
   }
 
-  /** @returns one number for the calls of one operation to one server. */
+  /** @returns one small number for the calls of one operation to one server. */
   operationKey(i: number): number {
-    return this.queue[i] * 2 ** 26 + this.operation[i];
+    return this.#operationKeys.of(this.queue[i], this.operation[i] >>> 0);
   }
 
   /** @returns the indexes of the calls to each server, in order. */

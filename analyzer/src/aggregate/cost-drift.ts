@@ -1,3 +1,4 @@
+import { PairIds } from '../model/pair-ids.ts';
 import { mean } from './averages.ts';
 import type { CallList } from './call-list.ts';
 import { groupIndexes } from './index-groups.ts';
@@ -28,10 +29,11 @@ export function drifts(
   costNs: Float64Array,
 ): Map<number, Drift> {
   // Calls by queue and by how many others they found.
+  const found = new PairIds();
   const groups = groupIndexes(calls.length, (i) =>
     !(costNs[i] > 0) || requests.window[calls.request[i]] < 0 || calls.failed[i]
       ? null
-      : calls.queue[i] * 2 ** 31 + ahead[i],
+      : found.of(calls.queue[i], ahead[i]),
   );
   const out = new Map<number, Drift>();
   for (const [queue, own] of Map.groupBy(groups.values(), (group) => calls.queue[group[0]])) {
@@ -92,7 +94,8 @@ function commonLine(
   for (const { group, mx, my } of means) {
     for (const i of group) {
       const x = calls.startNs[i] - mx;
-      residual += (costNs[i] * x * (calls.durationNs[i] / costNs[i] / my - 1 - slope * x)) ** 2;
+      const off = costNs[i] * x * (calls.durationNs[i] / costNs[i] / my - 1 - slope * x);
+      residual += off * off;
     }
   }
   return { slope, error: Math.sqrt(residual) / sxx, spanNs: last - first };

@@ -44,7 +44,8 @@ export function slowedByOthers(
   let residual = 0;
   for (const i of known) {
     const x = ahead[i] - mx;
-    residual += (x * (calls.durationNs[i] - costNs[i] * (my + slope * x))) ** 2;
+    const off = x * (calls.durationNs[i] - costNs[i] * (my + slope * x));
+    residual += off * off;
   }
   const error = Math.sqrt(residual) / sxx;
   return slope > ERRORS * error && slope * spread(known, ahead) > LONGER * my;
