@@ -75,11 +75,20 @@ export interface Frame {
   readonly topRate: number;
 }
 
+/** How many of the last rising windows are the top. */
+const TOPS = 3;
+/** Of few windows the second lowest is low only up to this share of the top rate: it may be the overload itself. */
+const SECOND_LOW = 0.62;
+
 /** Rule 3: the windows of low load: the two lowest, and those up to 0.42 of the top rate. */
 export function lowWindows(timeline: Timeline): number[] {
   const { windows, rising, top } = timeline;
   const topRate = top < 0 ? 0 : windows[top].arrivalsPerSecond;
-  return rising.filter((w, i) => i < 2 || windows[w].arrivalsPerSecond <= 0.42 * topRate);
+  return rising.filter((w, i) => {
+    const share = windows[w].arrivalsPerSecond / topRate;
+    if (i === 1 && i >= rising.length - TOPS) return share <= SECOND_LOW;
+    return i < 2 || share <= 0.42;
+  });
 }
 
 /** Whether a queue had about the servers in a window that its capacity says: more processes may have been there before. */
@@ -92,9 +101,9 @@ export function hasItsServers(
 
 const SAME_SERVERS = 0.1;
 
-/** The last rising windows: what the top looks like. */
+/** The last rising windows, but not the lowest: what the top looks like. */
 export function topWindows(rising: readonly number[]): readonly number[] {
-  return rising.slice(-3);
+  return rising.slice(-Math.max(1, Math.min(TOPS, rising.length - 1)));
 }
 
 /** Mean of a sum per arrival over a set of windows; 0 without arrivals. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addClipped, windowAt } from '../../../analyzer/src/aggregate/intervals.ts';
+import { topWindows } from '../../../analyzer/src/aggregate/queue-model.ts';
 import { rateSegments } from '../../../analyzer/src/aggregate/rate-segments.ts';
 import { SliceList, unionOf } from '../../../analyzer/src/aggregate/slice-list.ts';
 import { analyze } from '../../../analyzer/src/infer/analysis.ts';
@@ -161,4 +162,21 @@ test('rule 1: a low step after an overload says nothing of low load while its ba
   assert.equal(verdict.capacity.objectivePerSecond, 250);
   const fallFirst = [250, 30, 60, 255].map((perSecond) => ({ perSecond, seconds: 5 }));
   assert.equal(analyze(nestedService(fallFirst, shape)).verdict.status, 'not-enough-load-variation');
+});
+
+test('rule 3: of two or three steps the overload is not taken for low load, nor the lowest for the top', () => {
+  const shape = { beforeMs: 2, lockedMs: 10, poolSize: 8, slots: 200 };
+  const parts = (rates: number[]) => {
+    const { frame } = analyze(
+      nestedService(
+        rates.map((perSecond) => ({ perSecond, seconds: 3 })),
+        shape,
+      ),
+    );
+    return { lows: frame.lows, tops: topWindows(frame.rising) };
+  };
+  assert.deepEqual(parts([50, 140]), { lows: [0], tops: [1] });
+  assert.deepEqual(parts([40, 90, 150]), { lows: [0, 1], tops: [1, 2] });
+  assert.deepEqual(parts([40, 110, 150]), { lows: [0], tops: [1, 2] });
+  assert.deepEqual(parts([40, 60, 80, 100, 120]), { lows: [0, 1], tops: [2, 3, 4] });
 });
