@@ -1,5 +1,6 @@
 import { SEGMENTS } from '@waitfall/instrumentation/conventions';
 import { type Classes, REQUEST_OUTCOMES, type RequestOutcome, type SegmentName } from '../classify/types.ts';
+import { indexesTo } from '../model/ordering.ts';
 import type { Partition } from '../partition/types.ts';
 import type { Forest } from '../tree/types.ts';
 import { cohortsOf } from './cohorts.ts';
@@ -76,8 +77,8 @@ export function partsOf(forest: Forest, classes: Classes, partition: Partition):
 export function requestGroup(requests: Requests, parts: Parts, members: ArrayLike<number>): RequestGroup {
   const n = members.length;
   const counting = countingOf(requests, members);
-  const units = Float64Array.from(members, (r) => counting.of(r));
-  const durations = Float64Array.from(members, (r) => requests.durationNs[r]);
+  const units = new Float64Array(n);
+  const durations = new Float64Array(n);
   const outcomes = new Float64Array(REQUEST_OUTCOMES.length);
   const total = new ExactSum();
   const parallel = new ExactSum();
@@ -85,6 +86,8 @@ export function requestGroup(requests: Requests, parts: Parts, members: ArrayLik
   const success = REQUEST_OUTCOMES.indexOf('success');
   for (let i = 0; i < n; i++) {
     const r = members[i];
+    units[i] = counting.of(r);
+    durations[i] = requests.durationNs[r];
     total.addTimes(durations[i], units[i]);
     parallel.addTimes(parts.parallelNs[requests.tree[r]], units[i]);
     outcomes[requests.outcome[r]] += units[i];
@@ -98,21 +101,24 @@ export function requestGroup(requests: Requests, parts: Parts, members: ArrayLik
   const hasTime = total.total > 0n;
   const latency = (chosen: ArrayLike<number>) =>
     counting.unit === 1
-      ? latencyOf(Float64Array.from(chosen, (i) => durations[i]))
-      : weightedLatencyOf(
-          Float64Array.from(chosen, (i) => durations[i]),
-          Float64Array.from(chosen, (i) => units[i]),
-        );
+      ? latencyOf(picked(durations, chosen))
+      : weightedLatencyOf(picked(durations, chosen), picked(units, chosen));
   return {
     count: byOutcome.reduce((a, b) => a + b, 0),
     byOutcome: outcomeCounts(byOutcome),
-    latencyNs: latency(Int32Array.from({ length: n }, (_, i) => i)),
+    latencyNs: latency(indexesTo(n)),
     goodLatencyNs: latency(good),
     parallelShare: hasTime ? ratio(parallel.total, total.total) : null,
     coverage: hasTime ? 1 - ratio(unaccounted * BigInt(counting.unit), total.total) : null,
     segments,
     cohorts: cohortsOf(requests, parts, members),
   };
+}
+
+function picked(values: Float64Array, chosen: ArrayLike<number>): Float64Array {
+  const some = new Float64Array(chosen.length);
+  for (let i = 0; i < chosen.length; i++) some[i] = values[chosen[i]];
+  return some;
 }
 
 /** Routes beyond this many stand together: where names hold ids, a table of a million of them tells nothing. */

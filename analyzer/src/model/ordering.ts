@@ -1,6 +1,13 @@
 /** Shorter runs are sorted by insertion before they are merged. */
 const RUN = 16;
 
+/** @returns 0, 1, … up to a length. */
+export function indexesTo(length: number): Int32Array {
+  const indexes = new Int32Array(length);
+  for (let i = 0; i < length; i++) indexes[i] = i;
+  return indexes;
+}
+
 /** Sorts indexes by their keys, in place; equal keys keep their order. A comparator for each pair costs several times that. */
 export function sortByKey(indexes: Int32Array, key: Float64Array): void {
   const n = indexes.length;

@@ -4,6 +4,7 @@ import { explains, splitRequests } from '../aggregate/split.ts';
 import type { WindowRow } from '../aggregate/types.ts';
 import type { Analysis, Answer } from '../infer/analysis.ts';
 import type { Statement, Verdict } from '../infer/types.ts';
+import { indexesTo } from '../model/ordering.ts';
 import type { Forest } from '../tree/types.ts';
 import type { InputSection, Report, SplitSection } from './types.ts';
 import { VERSION } from './version.ts';
@@ -62,7 +63,7 @@ export function buildReport(
 
 /** @returns indices of the requests of a route; all of them without one. */
 export function selectRoute({ requests }: Pick<Answer, 'requests'>, route: string | undefined): Int32Array {
-  const all = Int32Array.from({ length: requests.count }, (_, i) => i);
+  const all = indexesTo(requests.count);
   if (route === undefined) return all;
   return all.filter((i) => isRoute(requests.routes[requests.route[i]], route));
 }
