@@ -134,7 +134,8 @@ async function warm(path: string, share: number): Promise<string> {
     for (const [service, state] of some) {
       const before = await usage(service);
       await drive(service.port, path, chunk);
-      state.add(((await usage(service)).cpuUs - before.cpuUs) / chunk, chunk);
+      const after = await usage(service);
+      state.add((after.cpuUs - before.cpuUs) / chunk, (after.mainUs - before.mainUs) / chunk, chunk);
     }
   }
   return [...states]
