@@ -51,11 +51,12 @@ export const SAMPLED_BELOW = 0.7;
 /** A keep rate above this cannot be told from an unsampled export. */
 const HIGHEST_KEEP_RATE = 0.6;
 const FEWEST_WINDOWS = 3;
+const FEWEST_FAST = 3;
 
 /**
  * Rule 0: a tail sampler without `th` keeps everything slower than a limit and a fixed share p of the rest. The limit
  * is the one for which the kept share of faster requests, fast / (offered - slow), is most nearly the same in every
- * window (weighted variance of its logarithm); p is that share.
+ * window (Poisson deviance: a window in which hardly any fast one was kept counts, too); p is that share.
  *
  * @returns null when fewer than three windows have enough fast requests or p is too near 1.
  */
@@ -67,19 +68,27 @@ export function fitTailLimit(
   let best: { spread: number; limitNs: number; keepRate: number } | null = null;
   for (let percent = 2; percent < 98; percent += 2) {
     const limitNs = all[Math.floor((percent * all.length) / 100)];
-    const rates: { log: number; count: number }[] = [];
+    const counts: { fast: number; unsampled: number }[] = [];
     for (const { offered, durationsNs, failed } of windows) {
       let fast = 0;
       for (let i = 0; i < durationsNs.length; i++) if (durationsNs[i] <= limitNs && !failed[i]) fast++;
       const unsampled = offered - (durationsNs.length - fast);
-      if (unsampled > 0.1 * offered && fast >= 3)
-        rates.push({ log: Math.log(fast / unsampled), count: fast });
+      if (unsampled > 0.1 * offered) counts.push({ fast, unsampled });
     }
-    if (rates.length < FEWEST_WINDOWS) continue;
-    const count = rates.reduce((sum, rate) => sum + rate.count, 0);
-    const mean = rates.reduce((sum, rate) => sum + rate.log * rate.count, 0) / count;
-    const spread = rates.reduce((sum, rate) => sum + rate.count * (rate.log - mean) ** 2, 0) / rates.length;
-    if (best === null || spread < best.spread) best = { spread, limitNs, keepRate: Math.exp(mean) };
+    if (counts.filter(({ fast }) => fast >= FEWEST_FAST).length < FEWEST_WINDOWS) continue;
+    const keepRate = sumOf(counts, 'fast') / sumOf(counts, 'unsampled');
+    const spread = counts.reduce((sum, one) => sum + deviance(one.fast, keepRate * one.unsampled), 0);
+    const perWindow = spread / (counts.length - 1);
+    if (best === null || perWindow < best.spread) best = { spread: perWindow, limitNs, keepRate };
   }
   return best === null || best.keepRate > HIGHEST_KEEP_RATE ? null : best;
+}
+
+function sumOf<K extends string>(list: readonly Record<K, number>[], key: K): number {
+  return list.reduce((sum, one) => sum + one[key], 0);
+}
+
+/** Of a count from what was expected: 0 where they agree, about 1 by chance. */
+function deviance(count: number, expected: number): number {
+  return 2 * ((count > 0 ? count * Math.log(count / expected) : 0) - (count - expected));
 }

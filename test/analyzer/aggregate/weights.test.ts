@@ -57,3 +57,26 @@ test('rule 0: an export that holds everything has no limit', () => {
 test('rule 0: fewer than three windows say nothing', () => {
   assert.equal(fitTailLimit([window(10), window(20)]), null);
 });
+
+test('rule 0: windows without a fast request are no reason for a lower limit', () => {
+  /** `offered` requests of evenly spread lengths; those beyond 400 ms are all kept, every tenth of the others is. */
+  const between = (offered: number, fromMs: number, toMs: number) => {
+    const all = Array.from({ length: offered }, (_, i) => fromMs + ((toMs - fromMs) * i) / offered);
+    const kept = all.filter((ms, i) => ms > 400 || i % 10 === 0);
+    return {
+      offered,
+      durationsNs: Float64Array.from(kept, (ms) => ms * 1e6),
+      failed: new Uint8Array(kept.length),
+    };
+  };
+  const fit = fitTailLimit([
+    between(200, 10, 40),
+    between(300, 10, 45),
+    between(400, 12, 60),
+    between(500, 100, 900),
+    between(600, 200, 1_000),
+  ]);
+  assert.ok(fit);
+  assert.ok(fit.limitNs >= 380e6 && fit.limitNs <= 420e6, `${fit.limitNs}`);
+  assert.ok(Math.abs(fit.keepRate - 0.1) < 0.01, `${fit.keepRate}`);
+});
