@@ -25,8 +25,9 @@ export class ClockAnchor {
   /** @returns epoch seconds and nanoseconds of a `performance.now()` reading. */
   toHrTime(monotonicMs: number): HrTime {
     const nanos = this.#nanos + Math.round(monotonicMs * 1e6);
-    const carry = Math.floor(nanos / 1e9);
-    return [this.#seconds + carry, nanos - carry * 1e9];
+    const carry = Math.floor(nanos / 1e9) | 0;
+    // As integers: a pair of doubles would make every time that the SDK derives from it one, and all its code slower.
+    return [this.#seconds + carry, (nanos - carry * 1e9) | 0];
   }
 
   /** @returns epoch ns, as text, of a `performance.now()` reading. */

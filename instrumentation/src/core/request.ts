@@ -106,7 +106,7 @@ export function endRoot(span: StartedSpan, root: RootRecord): void {
 function moveEnd(span: StartedSpan, movedMs: number): void {
   const [seconds, nanos] = span.endTime;
   const moved = nanos + Math.round(movedMs * 1e6);
-  const endTime: HrTime = [seconds + Math.floor(moved / 1e9), moved % 1e9];
+  const endTime: HrTime = [seconds + (Math.floor(moved / 1e9) | 0), moved % 1e9 | 0];
   // An explicit end is right as it is; a default one lies before now by what the start was moved.
   if (endTime[0] * 1e3 + endTime[1] / 1e6 > Date.now() + 2) return;
   setEnd(span, endTime);
