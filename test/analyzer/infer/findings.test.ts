@@ -219,3 +219,48 @@ test('a CPU profile: the widest functions by route, by the time they took', () =
   const found = finding(input, 'widest-functions');
   assert.equal(found?.text, 'CPU time of POST /signup: 67.5 % in parse rules.ts:8, 25 % in render page.ts:3');
 });
+
+/** Requests of 10 ms and, every twentieth, one of a route that lasts `ms`; `write` adds what the long ones do. */
+function withLongRoute(
+  ms: number,
+  write: (request: ReturnType<Export['request']>, at: number) => void = () => {},
+): Input {
+  const out = new Export();
+  const { arrivalsMs, plan } = steps(RISING);
+  for (const [i, at] of arrivalsMs.entries()) {
+    if (i % 20 === 0) write(out.request(at, at + ms, { route: 'GET /events' }), at);
+    else out.request(at, at + 10).wait('pool_wait', 'pg-pool:a', at, at, { capacity: 10, heldMs: 8 });
+  }
+  return out.plan(plan).input();
+}
+
+test('a stream that is all of p99', () => {
+  const found = finding(withLongRoute(8000), 'stream-dominates');
+  assert.match(
+    found?.text ?? '',
+    /^GET \/events stays open .* its 63 requests last 8 s \(median\), 100 % of it neither waiting nor computing\. They are 100 % of the slowest hundredth .* \(p99 8 s, without them 10 ms\); .* --route "POST \/signup"$/,
+  );
+  assert.equal(found?.values?.p99WithoutNs, 10e6);
+});
+
+test('a long request is no stream where it waits, works, calls or is not long', () => {
+  const others: [number, Parameters<typeof withLongRoute>[1]][] = [
+    [8000, (request, at) => request.wait('pool_wait', 'pg-pool:a', at, at + 2000, { heldMs: 1 })],
+    [8000, (request, at) => request.work(at, at + 2000)],
+    [8000, (request, at) => request.call('SELECT', 'db', at, at + 4000)],
+    [900, () => {}],
+  ];
+  for (const [ms, write] of others)
+    assert.equal(finding(withLongRoute(ms, write), 'stream-dominates'), undefined);
+});
+
+test('a service of streams alone, and one whose answers are as slow, have none that dominates', () => {
+  const out = new Export();
+  const { arrivalsMs, plan } = steps(RISING);
+  for (const at of arrivalsMs) out.request(at, at + 8000, { route: 'GET /events' });
+  assert.equal(finding(out.plan(plan).input(), 'stream-dominates'), undefined);
+  const slow = new Export();
+  for (const [i, at] of arrivalsMs.entries())
+    slow.request(at, at + (i % 20 === 0 ? 8000 : 4000), { route: i % 20 === 0 ? 'GET /events' : 'GET /' });
+  assert.equal(finding(slow.plan(plan).input(), 'stream-dominates'), undefined);
+});

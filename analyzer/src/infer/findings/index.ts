@@ -13,6 +13,7 @@ import { type Finding, statementsOf } from './finding.ts';
 import { gaugeDisagrees } from './gauges.ts';
 import { outerLargerThanInner } from './nesting.ts';
 import { capacityContradicts, closedLoop, hotInstance, losesWithoutWaiting, lowCoverage } from './shape.ts';
+import { streamDominates } from './streams.ts';
 import { holdsOutliveTimeout, waitsCensored } from './timeouts.ts';
 import { wastedWork } from './waste.ts';
 
@@ -43,6 +44,7 @@ const FINDINGS = [
   ask(gaugeDisagrees),
   ask(disturbedSteps),
   ask(lowCoverage),
+  ask(streamDominates),
 ];
 
 export function findingsOf(facts: Facts, inference: Inference): Statement[] {
