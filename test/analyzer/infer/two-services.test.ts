@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { analyze } from '../../../analyzer/src/infer/analysis.ts';
+import { compareRuns } from '../../../analyzer/src/infer/compare/index.ts';
 import { buildReport } from '../../../analyzer/src/report/build.ts';
 import { withLabels } from '../../../analyzer/src/report/labels.ts';
 import { textReport } from '../../../analyzer/src/report/render.ts';
@@ -11,14 +12,14 @@ import { Export, steps } from './service.ts';
 const WORK_MS = { order: 1, stock: 18 };
 
 /** Each of two services says what its event loop does; that of the called one is full at 1000 / 18 a second. */
-function twoLoops() {
+function twoLoops(workMs = WORK_MS) {
   const out = new Export();
   const { arrivalsMs, plan } = steps([15, 30, 45, 60, 80].map((perSecond) => ({ perSecond, seconds: 4 })));
   let freeMs = 0;
   for (const at of arrivalsMs) {
-    const calledMs = at + WORK_MS.order;
+    const calledMs = at + workMs.order;
     const startMs = Math.max(calledMs, freeMs);
-    freeMs = startMs + WORK_MS.stock;
+    freeMs = startMs + workMs.stock;
     const request = out.request(at, freeMs, { service: 'order' });
     request.work(at, calledMs);
     const call = request.call('GET', '10.0.0.7', calledMs, freeMs);
@@ -55,4 +56,24 @@ test('a name that only one service has stands alone', () => {
   const { arrivalsMs, plan } = steps([20, 40].map((perSecond) => ({ perSecond, seconds: 4 })));
   for (const at of arrivalsMs) out.request(at, at + 5).work(at, at + 5);
   assert.match(textReport(buildReport(analyze(out.plan(plan).input()))), /next: eventloop at about/);
+});
+
+test('a comparison tells them apart, too', () => {
+  const before = analyze(twoLoops());
+  const after = analyze(twoLoops({ order: 1, stock: 9 }));
+  const record = compareRuns(before, after);
+  assert.match(record.hypothesis[0].text, /^eventloop of stock saturates first and fills no other queue/);
+  assert.equal(record.sameResource[0].at, 'eventloop of stock, whole run');
+  assert.match(
+    record.prediction.text,
+    /^eventloop of stock hold x0\.500: predicted .* then eventloop of stock/,
+  );
+  const costs = record.unitCosts.filter(({ what }) => what.startsWith('event-loop time'));
+  assert.deepEqual(
+    costs.map(({ what, before: was, after: is }) => [what, was, is]),
+    [
+      ['event-loop time (CPU and pauses) of stock', 18e6, 9e6],
+      ['event-loop time (CPU and pauses) of order', 1e6, 1e6],
+    ],
+  );
 });

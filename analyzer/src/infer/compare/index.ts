@@ -3,6 +3,7 @@ import { percent, perSecond, short } from '../numbers.ts';
 import type { Statement } from '../types.ts';
 import { checklist } from './checklist.ts';
 import { manifestDifferences } from './manifest.ts';
+import { type NameOf, namesOfBoth } from './names-of-both.ts';
 import { checkPrediction } from './prediction.ts';
 import {
   failedShare,
@@ -25,18 +26,19 @@ export type { Comparison } from './types.ts';
 export function compareRuns(before: Analysis, after: Analysis): Comparison {
   const differences = manifestDifferences(before.plan?.manifest ?? null, after.plan?.manifest ?? null);
   const atSameLoad = sameLoad(before, after);
-  const prediction = checkPrediction(before, after);
+  const nameOf = namesOfBoth(before, after);
+  const prediction = checkPrediction(before, after, nameOf);
   return {
     phenomenon: phenomenon(before),
     evidence: before.verdict.evidence.filter((one) => one.id !== 'objective' && one.id !== 'chain-edge'),
-    hypothesis: hypothesis(before),
+    hypothesis: hypothesis(before, nameOf),
     change: { differences, text: changeText(differences) },
     sameLoad: atSameLoad,
-    sameResource: sameResource(before, after),
+    sameResource: sameResource(before, after, nameOf),
     sameThroughput: sameThroughput(before, after),
     overload: overload(before, after),
-    unitCosts: unitCosts(before, after),
-    sideEffects: sideEffects(before, after),
+    unitCosts: unitCosts(before, after, nameOf),
+    sideEffects: sideEffects(before, after, nameOf),
     prediction,
     checklist: checklist(before, after, differences, atSameLoad, prediction),
     conclusion: conclusion(before, after),
@@ -59,18 +61,18 @@ function phenomenon(before: Analysis): Statement[] {
   return [...objective, ...knee];
 }
 
-function hypothesis(before: Analysis): Statement[] {
+function hypothesis(before: Analysis, nameOf: NameOf): Statement[] {
   const { first, chain, evidence, status } = before.verdict;
   if (!first) return [{ id: 'no-hypothesis', text: `the before run names no queue: ${status}` }];
-  const names = chain.map((link) => link.resource).join(' -> ');
+  const name = nameOf(first);
   return [
     {
       id: 'chain',
-      resource: first.resource,
+      resource: name,
       text:
-        names === first.resource
-          ? `${first.resource} saturates first and fills no other queue`
-          : `${first.resource} saturates first and fills the queues around it: ${names}`,
+        chain.length === 1
+          ? `${name} saturates first and fills no other queue`
+          : `${name} saturates first and fills the queues around it: ${chain.map(nameOf).join(' -> ')}`,
     },
     ...evidence.filter((one) => one.id === 'chain-edge'),
   ];
@@ -87,7 +89,7 @@ function changeText(differences: Comparison['change']['differences']): string {
     : `${differences.length} variables changed at once, so none of them alone explains the result: ${list}`;
 }
 
-function sideEffects(before: Analysis, after: Analysis): Statement[] {
+function sideEffects(before: Analysis, after: Analysis, nameOf: NameOf): Statement[] {
   const out: Statement[] = [];
   const a = topWindow(before.windows);
   const b = topWindow(after.windows);
@@ -111,16 +113,17 @@ function sideEffects(before: Analysis, after: Analysis): Statement[] {
         });
     }
   }
-  const was = before.verdict.first?.resource ?? null;
-  const is = after.verdict.first?.resource ?? null;
+  const was = before.verdict.first;
+  const is = after.verdict.first;
   if (is !== null) {
+    const name = nameOf(is);
+    const same = was !== null && is.resource === was.resource && is.service === was.service;
     out.push({
       id: 'new-bottleneck',
-      resource: is,
-      text:
-        is === was
-          ? `the first saturating queue is still ${is}`
-          : `the first saturating queue is now ${is} (before: ${was ?? 'none'})`,
+      resource: name,
+      text: same
+        ? `the first saturating queue is still ${name}`
+        : `the first saturating queue is now ${name} (before: ${was ? nameOf(was) : 'none'})`,
     });
   }
   const known = new Set(before.verdict.findings.map((one) => one.id));

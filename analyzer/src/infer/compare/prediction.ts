@@ -2,6 +2,7 @@ import type { Analysis } from '../analysis.ts';
 import { percent, perSecond } from '../numbers.ts';
 import type { WhatIf } from '../types.ts';
 import { predict } from '../what-if.ts';
+import type { NameOf } from './names-of-both.ts';
 import type { PredictionCheck } from './types.ts';
 
 /** A hold or capacity that changed by less did not change. */
@@ -12,9 +13,9 @@ const HELD_TOLERANCE = 0.02;
  * Checks the before run's model against the after run: what really changed at the before run's first queue (own hold,
  * visits, capacity) is put into its what-if, and the knee it gives is compared with the measured one.
  */
-export function checkPrediction(before: Analysis, after: Analysis): PredictionCheck {
+export function checkPrediction(before: Analysis, after: Analysis, nameOf: NameOf): PredictionCheck {
   const measured = after.verdict.kneePerSecond;
-  const measuredNext = after.verdict.first?.resource ?? null;
+  const measuredNext = after.verdict.first && nameOf(after.verdict.first);
   const none = (text: string): PredictionCheck => ({
     change: null,
     predicted: null,
@@ -36,11 +37,11 @@ export function checkPrediction(before: Analysis, after: Analysis): PredictionCh
   );
   if (!a) return none('the first queue of the before run is not in its resource table');
   if (!b || b.visits === 0)
-    return none(`${first.resource} is not used in the after run: the change removed the queue`);
+    return none(`${nameOf(first)} is not used in the after run: the change removed the queue`);
   const change = changeOf(a.label, a, b);
   if (change === null) {
     return none(
-      `neither own hold nor visits nor capacity of ${first.resource} changed by more than ${percent(CHANGED)}: the change did not touch the first queue, so the knee should stay at ${perSecond(kneePerSecond)}`,
+      `neither own hold nor visits nor capacity of ${nameOf(first)} changed by more than ${percent(CHANGED)}: the change did not touch the first queue, so the knee should stay at ${perSecond(kneePerSecond)}`,
     );
   }
   const present = {
@@ -64,14 +65,15 @@ export function checkPrediction(before: Analysis, after: Analysis): PredictionCh
       : beyond !== null
         ? `the after run did not saturate up to ${perSecond(beyond)}`
         : 'the after run gives no knee';
+  const predictedNext = said.next && nameOf(said.next);
   return {
     change,
     predicted: range,
-    predictedNext: said.next?.resource ?? null,
+    predictedNext,
     measured,
     measuredNext,
     held,
-    text: `${change}: predicted ${perSecond(range.low)} to ${perSecond(range.high)}, then ${said.next?.resource ?? 'unknown'}; ${found}${measuredNext ? `, limited by ${measuredNext}` : ''}`,
+    text: `${change}: predicted ${perSecond(range.low)} to ${perSecond(range.high)}, then ${predictedNext ?? 'unknown'}; ${found}${measuredNext ? `, limited by ${measuredNext}` : ''}`,
   };
 }
 

@@ -1,6 +1,7 @@
 import type { ResourceRow, WindowRow } from '../../aggregate/types.ts';
 import type { Analysis } from '../analysis.ts';
 import { perSecond } from '../numbers.ts';
+import type { NameOf } from './names-of-both.ts';
 import type { Pair, SideBySide } from './types.ts';
 
 /** Rates that differ by less are the same load. */
@@ -24,11 +25,11 @@ export function sameThroughput(before: Analysis, after: Analysis): SideBySide[] 
 }
 
 /** The before run's first queue (the nearest to saturation without one), in both runs, at the highest common load. */
-export function sameResource(before: Analysis, after: Analysis): SideBySide[] {
+export function sameResource(before: Analysis, after: Analysis, nameOf: NameOf): SideBySide[] {
   const asked = before.verdict.first ?? before.verdict.next;
   if (asked === null) return [];
-  const name = asked.resource;
-  const isAsked = (row: ResourceRow) => row.resource === name && row.service === asked.service;
+  const name = nameOf(asked);
+  const isAsked = (row: ResourceRow) => row.resource === asked.resource && row.service === asked.service;
   const a = before.resources.find(isAsked);
   const b = after.resources.find(isAsked);
   if (!a) return [];
@@ -95,31 +96,36 @@ export function overload(before: Analysis, after: Analysis): SideBySide[] {
   return [{ at: 'highest step of each run', pairs }];
 }
 
-/** What one request costs, in the windows below the knee. */
-export function unitCosts(before: Analysis, after: Analysis): Pair[] {
-  const names = new Set(
-    [...before.resources, ...after.resources].filter((r) => r.ownDemandNs !== null).map((r) => r.resource),
+/** What one request costs at each queue of either run, in the windows below the knee. */
+export function unitCosts(before: Analysis, after: Analysis, nameOf: NameOf): Pair[] {
+  const queues = new Map(
+    [...before.resources, ...after.resources]
+      .filter((row) => row.ownDemandNs !== null)
+      .map((row) => [nameOf(row), row]),
   );
-  const pairs: Pair[] = [];
-  for (const name of names) {
-    const a = before.resources.find((row) => row.resource === name);
-    const b = after.resources.find((row) => row.resource === name);
-    const what =
-      a?.kind === 'eventloop' || b?.kind === 'eventloop'
-        ? 'event-loop time (CPU and pauses)'
-        : `own time of ${name}`;
-    pairs.push({ what, unit: 'ns', before: a?.ownDemandNs ?? null, after: b?.ownDemandNs ?? null });
-    if (a?.kind === 'downstream' || b?.kind === 'downstream') {
-      pairs.push({
-        what: `calls to ${name}`,
-        unit: 'count',
-        before: a?.visitsPerRequest ?? null,
-        after: b?.visitsPerRequest ?? null,
-      });
-    }
-  }
-  return pairs;
+  return [...queues].flatMap(([name, { resource, service, kind }]): Pair[] => {
+    const rowOf = ({ resources }: Analysis) =>
+      resources.find((row) => row.resource === resource && row.service === service);
+    const a = rowOf(before);
+    const b = rowOf(after);
+    const ownNs: Pair = {
+      what: kind === 'eventloop' ? name.replace('eventloop', LOOP_TIME) : `own time of ${name}`,
+      unit: 'ns',
+      before: a?.ownDemandNs ?? null,
+      after: b?.ownDemandNs ?? null,
+    };
+    if (kind !== 'downstream') return [ownNs];
+    const calls: Pair = {
+      what: `calls to ${name}`,
+      unit: 'count',
+      before: a?.visitsPerRequest ?? null,
+      after: b?.visitsPerRequest ?? null,
+    };
+    return [ownNs, calls];
+  });
 }
+
+const LOOP_TIME = 'event-loop time (CPU and pauses)';
 
 export function offered(row: WindowRow): number {
   return row.plannedPerSecond ?? row.receivedPerSecond;
