@@ -6,6 +6,7 @@ import type { Analysis, Answer } from '../infer/analysis.ts';
 import type { Statement, Verdict } from '../infer/types.ts';
 import { indexesTo } from '../model/ordering.ts';
 import type { Forest } from '../tree/types.ts';
+import { lateEnds } from './late-ends.ts';
 import type { InputSection, Report, SplitSection } from './types.ts';
 import { VERSION } from './version.ts';
 
@@ -147,8 +148,8 @@ function windowsOf({ windows, requests }: Answer, parts: Parts, members: ArrayLi
 }
 
 /** Everything that limits the answer stands with the findings: nobody reads two lists. */
-function withNotes({ verdict, notes, requests }: Answer): Verdict {
-  const limits: Statement[] = [...notes];
+function withNotes({ verdict, notes, requests, tally, input }: Answer): Verdict {
+  const limits: Statement[] = [...notes, ...lateEnds(tally, input.table.resources)];
   if (requests.substitutes) {
     limits.push({
       id: 'no-true-root',

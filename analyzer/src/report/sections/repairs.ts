@@ -1,5 +1,6 @@
 import type { Rejected } from '../../model/input.ts';
 import { list, type Section, section } from '../document.ts';
+import { maybeLateEnds } from '../late-ends.ts';
 import type { InputSection, Report } from '../types.ts';
 import { count, duration } from '../units.ts';
 import { plural } from './head.ts';
@@ -53,9 +54,13 @@ export function repairs(input: InputSection): string[] {
     input.abandoned,
     `${plural(input.abandoned, 'span')} ran on after the caller had given up (abandoned), ${duration(input.abandonedNs)} in total`,
   );
-  for (const { from, to, count: n, medianOffsetNs } of input.skew) {
+  for (const pair of input.skew) {
+    const { from, to, count: n, medianOffsetNs } = pair;
+    const moved = `${plural(n, 'span')} moved, median ${medianOffsetNs >= 0 ? '+' : ''}${duration(medianOffsetNs)}`;
     out.push(
-      `clocks of ${from} → ${to} differ: ${plural(n, 'span')} moved, median ${medianOffsetNs >= 0 ? '+' : ''}${duration(medianOffsetNs)}`,
+      maybeLateEnds(pair)
+        ? `calls ${from} → ${to} end before what they called: ${moved} (clocks that differ a little, or ends recorded late by a busy process)`
+        : `clocks of ${from} → ${to} differ: ${moved}`,
     );
   }
   say(input.invalidIds, `${plural(input.invalidIds, 'span record')} without a usable id`);
