@@ -100,6 +100,7 @@ export function endRoot(span: StartedSpan, root: RootRecord): void {
   const object = new AttributeObject();
   root.writeAttributes(object);
   Object.assign(span.attributes, object.attributes);
+  root.release();
 }
 
 /** The SDK computes a default end as start plus monotonic duration: a start that was moved has to be undone. */

@@ -97,6 +97,17 @@ export class RootRecord {
     }
   }
 
+  /**
+   * Its attributes are written: what only they needed goes. Ended spans keep the record, and a batch of spans that waits
+   * for its export is what the garbage collector copies.
+   */
+  release(): void {
+    this.#segments = NO_SEGMENTS;
+    this.#sumsNs = NO_SUMS;
+    this.#context = undefined;
+    this.slices = undefined;
+  }
+
   /** What is known of the request as a whole: attributes of its root span. */
   writeAttributes(sink: AttributeSink): void {
     for (let at = 0; at < this.#segments.length; at++) {
