@@ -40,6 +40,14 @@ export class StatementSpan {
     return this.#official !== undefined || this.#own !== undefined;
   }
 
+  /**
+   * Whether the official instrumentation is around ours: then it has bound the callback to the caller's context. True
+   * until the statement is handed on; later another order cannot be told from this one.
+   */
+  get isOfficialAround(): boolean {
+    return this.#official !== undefined;
+  }
+
   /** To be called when the statement was handed on: an official wrapper inside ours has started its span. */
   handedOn(): void {
     if (this.#official !== undefined) return;

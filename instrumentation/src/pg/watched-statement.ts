@@ -1,4 +1,4 @@
-import type { Context } from '@opentelemetry/api';
+import { type Context, trace } from '@opentelemetry/api';
 import { activeContext, runIn } from '../core/active-context.ts';
 import { now } from '../core/clock.ts';
 import { isSampled } from '../core/emit.ts';
@@ -123,9 +123,12 @@ export class WatchedStatement {
   wrap(callback: QueryCallback): QueryCallback {
     const watched = this;
     const { caller } = this.#statement;
+    const isBound = this.#span.isOfficialAround && trace.getSpan(caller) !== undefined;
     return function (this: unknown, ...all: Parameters<QueryCallback>) {
       watched.replied(all[0], all[1]);
-      return activeContext() === caller ? callback.apply(this, all) : runIn(caller, callback, this, all);
+      return isBound || activeContext() === caller
+        ? callback.apply(this, all)
+        : runIn(caller, callback, this, all);
     };
   }
 }

@@ -45,6 +45,8 @@ export interface LockRecord {
   readonly holdMs: number | undefined;
   /** Which row it is was guessed from the name of a column. */
   readonly guessed: boolean;
+  /** When within its statement the row was taken was assumed: its hold is at most this long. */
+  readonly assumed: boolean;
   /** Its hold lies inside one reply and is not known; the visit is. */
   readonly autocommit: boolean;
 }
@@ -56,7 +58,8 @@ export function emitLock(record: LockRecord): void {
   if (wait !== null) countTime(parent, 'lock_wait', startMs, endMs);
   if (!isSampled(parent)) return;
   const attributes: Attributes = { [ATTR_LOCK_KEY]: record.rows.hashOf(row) };
-  if (record.autocommit || record.guessed || wait?.estimated === true) attributes[ATTR_ESTIMATED] = true;
+  const isEstimate = record.autocommit || record.guessed || record.assumed || wait?.estimated === true;
+  if (isEstimate) attributes[ATTR_ESTIMATED] = true;
   let links: Link[] | undefined;
   if (wait !== null) {
     attributes[ATTR_ESTIMATE_MIN_NS] = durationNs(0, wait.minMs);

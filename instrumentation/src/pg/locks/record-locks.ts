@@ -3,6 +3,7 @@ import type { Outcome } from '../../conventions.ts';
 import { isExclusive } from '../sql/plan.ts';
 import type { Claim } from './claim.ts';
 import { emitLock } from './emit-lock.ts';
+import { grantOf } from './grant.ts';
 import type { OpenHold } from './held-locks.ts';
 import { type Attempt, type InferredWait, inferWait, undecidedRow } from './infer-wait.ts';
 import type { LockHold } from './row.ts';
@@ -25,22 +26,24 @@ export function recordHold(rows: DatabaseRows, entry: OpenHold): void {
     const isOneRow = isExclusive(hold.mode) && !entry.several;
     if (wait === null && !isOneRow) return;
     const countsAsHold = isOneRow && !hold.autocommit;
-    // A reply corrected for too long a stay in the event loop seems to come before the wait had ended.
-    const heldFromMs = Math.max(hold.grantedMs, wait?.endMs ?? 0);
+    const grant = countsAsHold
+      ? grantOf(attempt, wait, entry.timing, entry.idleMs, hold.row.identifies)
+      : { atMs: hold.grantedMs, assumed: false };
     emitLock({
       rows,
       row: hold.row,
       parent: hold.parent,
       hasStatementSpan: hold.hasStatementSpan,
       wait,
-      grantedMs: hold.grantedMs,
+      grantedMs: grant.atMs,
       outcome: 'acquired',
       errorType: undefined,
       inUse: claim.inUse,
       queueDepth: claim.queueDepth,
       blocker: claim.blocker,
-      holdMs: countsAsHold ? Math.max(0, releaseSeenByNext(hold) - heldFromMs) : undefined,
+      holdMs: countsAsHold ? Math.max(0, releaseSeenByNext(hold) - grant.atMs) : undefined,
       guessed: claim.lock.guessed === true,
+      assumed: grant.assumed,
       autocommit: hold.autocommit,
     });
   });
@@ -86,6 +89,7 @@ export function recordRefusal(
     blocker: claim.blocker,
     holdMs: undefined,
     guessed: claim.lock.guessed === true,
+    assumed: false,
     autocommit: false,
   });
 }

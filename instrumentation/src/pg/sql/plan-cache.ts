@@ -16,6 +16,8 @@ export interface CachedPlan extends StatementPlan {
 export interface Timing {
   /** A running median, ms; null before the first one. */
   uncontendedMs: number | null;
+  /** From the release they waited for to their reply: a running median, ms; null before one has waited. */
+  afterGrantMs: number | null;
 }
 
 /** Name and attributes of a statement's span. */
@@ -61,14 +63,16 @@ export class PlanCache {
 }
 
 function untimed(): Timing {
-  return { uncontendedMs: null };
+  return { uncontendedMs: null, afterGrantMs: null };
 }
 
 /** Of statements that lock nothing nobody asks. */
 const UNTIMED: Timing = Object.freeze(untimed());
 
-/** Moves a running median towards a new value; steps are a tenth of the median, so outliers hardly count. */
-export function learnUncontended(timing: Timing, ms: number): void {
-  if (timing.uncontendedMs === null) timing.uncontendedMs = ms;
-  else timing.uncontendedMs += (ms > timing.uncontendedMs ? 0.1 : -0.1) * timing.uncontendedMs;
+/**
+ * @returns a running median moved towards a new value, both in ms: by a tenth of it, so outliers hardly count.
+ */
+export function runningMedian(medianMs: number | null, ms: number): number {
+  if (medianMs === null) return ms;
+  return medianMs + (ms > medianMs ? 0.1 : -0.1) * medianMs;
 }

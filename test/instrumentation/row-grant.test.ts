@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from 'pg';
+import { grantOf } from '../../instrumentation/src/pg/locks/grant.ts';
+import type { Attempt } from '../../instrumentation/src/pg/locks/infer-wait.ts';
+import type { Timing } from '../../instrumentation/src/pg/sql/plan-cache.ts';
+import { bench, connected, useLockBench } from './support/lock-bench.ts';
+import { request } from './support/recording.ts';
+
+/** What the trigger sleeps once the statement has its row. */
+const TRIGGER_MS = 200;
+
+useLockBench();
+
+async function slowTable(name: string): Promise<void> {
+  const client = await connected();
+  await client.query(`
+    CREATE TABLE ${name} (id int PRIMARY KEY, n int NOT NULL DEFAULT 0);
+    INSERT INTO ${name} SELECT g FROM generate_series(1, 5) g;
+    CREATE FUNCTION rest_of_${name}() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN PERFORM pg_sleep(${TRIGGER_MS / 1e3}); RETURN NEW; END $$;
+    CREATE TRIGGER rest AFTER UPDATE ON ${name} FOR EACH ROW EXECUTE FUNCTION rest_of_${name}();`);
+  await client.end();
+  bench.recording.clear();
+}
+
+/** One change of a row in a transaction. @returns when its end was sent, and how long it took, ms. */
+async function change(client: Client, table: string, id: number) {
+  const times = { beganMs: 0, sentMs: 0, endSentMs: 0, endedMs: 0 };
+  const { traceId } = await request(async () => {
+    times.beganMs = performance.now();
+    await client.query('BEGIN');
+    times.sentMs = performance.now();
+    await client.query(`UPDATE ${table} SET n = n + 1 WHERE id = $1`, [id]);
+    times.endSentMs = performance.now();
+    await client.query('COMMIT');
+    times.endedMs = performance.now();
+  });
+  const [span] = bench.recording.segment('lock_wait').filter((one) => one.traceId === traceId);
+  return { ...times, span, heldMs: (span.attributes['waitfall.hold.duration_ns'] as number) / 1e6 };
+}
+
+test('a row is held while the statement that took it runs on: seen where somebody waited, known from then on', async () => {
+  await slowTable('slow');
+  const [a, b] = await Promise.all([connected(), connected()]);
+  const first = change(a, 'slow', 1);
+  await sleep(20);
+  const [before, behind] = await Promise.all([first, change(b, 'slow', 1)]);
+  assert.ok(behind.span.lengthMs > 0, 'the second did not wait');
+  const atMostMs = behind.endedMs - before.endSentMs;
+  assert.ok(
+    behind.heldMs >= TRIGGER_MS - 5 && behind.heldMs <= atMostMs + 1,
+    `held ${behind.heldMs} of ${atMostMs} ms`,
+  );
+  const alone = await change(a, 'slow', 2);
+  assert.equal(alone.span.lengthMs, 0);
+  assert.equal(alone.span.attributes['waitfall.estimated'], undefined);
+  const wholeMs = alone.endedMs - alone.sentMs;
+  // What it runs on is the median of those that waited; on a busy machine they took longer.
+  assert.ok(alone.heldMs >= TRIGGER_MS * 0.9 && alone.heldMs <= wholeMs + 1, `${alone.heldMs} of ${wholeMs}`);
+  await Promise.all([a.end(), b.end()]);
+});
+
+test('before anybody waited, a slow statement on one row is taken to hold it, and that is said', async () => {
+  await slowTable('lone');
+  const client = await connected();
+  for (let i = 0; i < 3; i++) await client.query('BEGIN; COMMIT');
+  for (let i = 0; i < 5; i++) {
+    await client.query('BEGIN');
+    await client.query('COMMIT');
+  }
+  const { span, heldMs, sentMs, endedMs } = await change(client, 'lone', 1);
+  assert.equal(span.lengthMs, 0);
+  assert.equal(span.attributes['waitfall.estimated'], true);
+  assert.ok(heldMs >= TRIGGER_MS * 0.7 && heldMs <= endedMs - sentMs, `${heldMs} of ${endedMs - sentMs}`);
+  await client.end();
+});
+
+const attempt = (sentMs: number, answeredMs: number): Attempt => ({
+  sentMs,
+  answeredMs,
+  repliedMs: answeredMs,
+  uncontendedMs: null,
+  autocommit: false,
+  result: 'granted',
+  inTheWay: [],
+});
+const timing = (uncontendedMs: number | null, afterGrantMs: number | null = null): Timing => ({
+  uncontendedMs,
+  afterGrantMs,
+});
+
+test('the grant of a statement nobody stood in front of', () => {
+  const cases: [what: string, grantMs: number, assumed: boolean, ...Parameters<typeof grantOf>][] = [
+    ['a fast one: its reply', 100.4, false, attempt(100, 100.4), null, timing(0.4), 0.2, true],
+    ['slow as everything is', 120, false, attempt(100, 120), null, timing(20), 8, true],
+    ['slow by itself', 102, true, attempt(100, 130), null, timing(30), 2, true],
+    [
+      'once faster than usual: not before it was sent',
+      100,
+      true,
+      attempt(100, 110),
+      null,
+      timing(30),
+      2,
+      true,
+    ],
+    ['a key that may name several rows', 130, false, attempt(100, 130), null, timing(30), 2, false],
+    ['nothing to compare with', 130, false, attempt(100, 130), null, timing(30), null, true],
+    ['known from one that waited', 110, false, attempt(100, 130), null, timing(30, 20), null, false],
+    ['known to end with its grant', 130, false, attempt(100, 130), null, timing(30, 0.2), 2, true],
+  ];
+  for (const [what, atMs, assumed, ...given] of cases)
+    assert.deepEqual(grantOf(...given), { atMs, assumed }, what);
+});
