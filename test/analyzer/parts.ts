@@ -1,4 +1,5 @@
 import type { Input } from '../../analyzer/src/model/input.ts';
+import { sharedCopy } from '../../analyzer/src/model/shared-memory.ts';
 import { U8_COLUMNS, U32_COLUMNS } from '../../analyzer/src/model/span-columns.ts';
 import type { SpanTable } from '../../analyzer/src/model/span-table.ts';
 import { type Rows, SpilledRows } from '../../analyzer/src/model/spilled-table.ts';
@@ -42,4 +43,15 @@ function hashOf(id: string): number {
   let hash = 7;
   for (const letter of id) hash = (hash * 31 + letter.charCodeAt(0)) >>> 0;
   return hash;
+}
+
+/** @returns a table whose columns other threads can read. */
+export function inSharedMemory(table: SpanTable): SpanTable {
+  const shared = Object.entries(table).map(([name, column]) => [
+    name,
+    column instanceof Uint32Array || column instanceof Uint8Array || column instanceof Float64Array
+      ? sharedCopy(column)
+      : column,
+  ]);
+  return Object.fromEntries(shared) as SpanTable;
 }

@@ -47,17 +47,18 @@ export async function loadWithin(
     import('../infer/analysis-in-parts.ts'),
     import('../model/memory-parts.ts'),
   ]);
-  const limits: { memoryBytes: number; threads?: number } = {
-    memoryBytes,
+  const asked = {
     ...(memoryBytes < MEMORY_OF_THREADS ? { threads: 1 } : {}),
     ...threadsOf(flags),
   };
+  const threads = asked.threads ?? usualThreads();
+  const limits = { memoryBytes, shared: threads > 1, ...asked };
   return loadBy<Answer>(inputs, flags, 'needed', limits, async (input, options, line) => {
     const parts = input.spilled ?? memoryParts(input.table);
     try {
       return await analyzeInParts(input, parts, options, {
         onPart: (progress) => line.passing(progress),
-        threads: parts.rows < ROWS_FOR_THREADS ? 1 : (limits.threads ?? usualThreads()),
+        threads: parts.rows < ROWS_FOR_THREADS ? 1 : threads,
       });
     } finally {
       parts.close();
@@ -66,7 +67,7 @@ export async function loadWithin(
 }
 
 /** With fewer spans a thread costs more than it gains: each compiles the analysis for itself. */
-const ROWS_FOR_THREADS = 2_000_000;
+const ROWS_FOR_THREADS = 500_000;
 
 /** Each reading thread has a heap of its own: with less memory than this, one reads. */
 const MEMORY_OF_THREADS = 512 * 2 ** 20;
@@ -80,7 +81,7 @@ async function loadBy<A extends Answer>(
   inputs: readonly string[],
   flags: CommonFlags,
   attributes: 'needed' | 'all',
-  limits: { readonly memoryBytes?: number; readonly threads?: number },
+  limits: { readonly memoryBytes?: number; readonly threads?: number; readonly shared?: boolean },
   analysed: (input: Input, options: AnalyzeOptions, line: ReadingLine) => A | Promise<A>,
 ): Promise<A> {
   const options = { ...analyzeOptions(flags), ...(await rulesOf(flags)), ...(await planOf(flags)) };

@@ -1,13 +1,13 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Rule } from '../classify/rules.ts';
-import { PartFile, type SharedPartFile } from '../model/part-file.ts';
+import { openParts, type SharedParts } from '../model/shared-parts.ts';
 import type { AnalyzeOptions } from './analysis.ts';
 import { buffersOf, GatheredParts, type Known, type PackedParts } from './gathered-parts.ts';
 import { takeParts } from './take-parts.ts';
 
 /** What a worker is started with. */
 export interface PartWorkerStart {
-  readonly parts: SharedPartFile;
+  readonly parts: SharedParts;
   readonly options: Pick<AnalyzeOptions, 'toleranceNs' | 'keepClocks' | 'fromUnixNano' | 'toUnixNano'>;
   readonly rules: readonly Rule[] | null;
   readonly firstRow: readonly number[];
@@ -26,7 +26,7 @@ export type PartWorkerAnswer = PackedParts | { readonly error: Pick<Error, 'name
 if (parentPort) {
   const port = parentPort;
   const { parts: shared, options, rules, firstRow, expectedRows } = workerData as PartWorkerStart;
-  const parts = PartFile.open(shared);
+  const parts = openParts(shared);
   const own: AnalyzeOptions = { ...options };
   if (rules !== null) Object.assign(own, { rules: (await import('../classify/rules.ts')).rulesOf(rules) });
   port.on('message', ({ known, next }: PartWorkerTask) => {

@@ -2,6 +2,7 @@ import { type AttributeShapes, AttributeShapesBuilder } from './attribute-shapes
 import type { AttributeValue } from './attributes.ts';
 import { hashNumber } from './content-hash.ts';
 import { grown, grownLength } from './growing.ts';
+import { type Memory, ownMemory } from './shared-memory.ts';
 import { encodeValue, TYPE } from './span-codes.ts';
 import type { StringPool } from './strings.ts';
 import type { BlockMaps, BlockPacker } from './table-block.ts';
@@ -41,12 +42,13 @@ export class AttributeColumns {
   /** KEPT or DROPPED by string id of the key, 0 where nobody has asked yet. */
   #fate = new Uint8Array(256);
   readonly #shapes = new AttributeShapesBuilder();
-  #shape = new Uint32Array(1024);
-  #offset = new Uint32Array(1025);
-  #rest = new Uint32Array(1024);
-  #data = new Uint32Array(8192);
+  readonly #memory: Memory;
+  #shape: Uint32Array;
+  #offset: Uint32Array;
+  #rest: Uint32Array;
+  #data: Uint32Array;
   #values = 0;
-  #numbers = new Float64Array(1024);
+  #numbers: Float64Array;
   #numbersLength = 0;
   #pending = 0;
   #pendingKey = new Uint32Array(64);
@@ -56,10 +58,19 @@ export class AttributeColumns {
   addedType: number = ONCE;
   addedData = 0;
 
-  /** @param keep the keys whose values are kept; null: all. */
-  constructor(strings: StringPool, keep: ReadonlySet<string> | null) {
+  /**
+   * @param keep the keys whose values are kept; null: all.
+   * @param memory what the columns lie in
+   */
+  constructor(strings: StringPool, keep: ReadonlySet<string> | null, memory: Memory = ownMemory) {
     this.#strings = strings;
     this.#keep = keep;
+    this.#memory = memory;
+    this.#shape = this.#words(1024);
+    this.#offset = this.#words(1025);
+    this.#rest = this.#words(1024);
+    this.#data = this.#words(8192);
+    this.#numbers = this.#doubles(1024);
   }
 
   /** @returns whether the values of a key are kept. */
@@ -78,14 +89,14 @@ export class AttributeColumns {
 
   /** Room for rows up to `capacity`. */
   growRows(capacity: number): void {
-    this.#shape = grown(this.#shape, new Uint32Array(capacity));
-    this.#offset = grown(this.#offset, new Uint32Array(capacity + 1));
-    this.#rest = grown(this.#rest, new Uint32Array(capacity));
+    this.#shape = grown(this.#shape, this.#words(capacity));
+    this.#offset = grown(this.#offset, this.#words(capacity + 1));
+    this.#rest = grown(this.#rest, this.#words(capacity));
   }
 
   reserveValues(values: number): void {
     if (this.#values + values <= this.#data.length) return;
-    this.#data = grown(this.#data, new Uint32Array(this.#values + values));
+    this.#data = grown(this.#data, this.#words(this.#values + values));
   }
 
   open(row: number): void {
@@ -154,11 +165,11 @@ export class AttributeColumns {
 
   /** Gives up room for more rows; what they hold is lost. */
   shrink(rows: number): void {
-    this.#shape = new Uint32Array(rows);
-    this.#offset = new Uint32Array(rows + 1);
-    this.#rest = new Uint32Array(rows);
-    this.#data = new Uint32Array(rows * 4);
-    this.#numbers = new Float64Array(1024);
+    this.#shape = this.#words(rows);
+    this.#offset = this.#words(rows + 1);
+    this.#rest = this.#words(rows);
+    this.#data = this.#words(rows * 4);
+    this.#numbers = this.#doubles(1024);
   }
 
   /** Forgets the values of all rows. */
@@ -207,13 +218,13 @@ export class AttributeColumns {
     const first = this.#offset[row];
     const values = first + block.data.length;
     if (values > this.#data.length) {
-      this.#data = grown(this.#data, new Uint32Array(Math.max(values, grownLength(this.#data.length))));
+      this.#data = grown(this.#data, this.#words(Math.max(values, grownLength(this.#data.length))));
     }
     const number = this.#numbersLength;
     this.#numbersLength += block.numbers.length;
     if (this.#numbersLength > this.#numbers.length) {
       const length = Math.max(this.#numbersLength, grownLength(this.#numbers.length));
-      this.#numbers = grown(this.#numbers, new Float64Array(length));
+      this.#numbers = grown(this.#numbers, this.#doubles(length));
     }
     this.#numbers.set(block.numbers, number);
     this.#rest.set(block.rest, row);
@@ -263,7 +274,7 @@ export class AttributeColumns {
     this.#pendingKey[i] = key;
     this.#pendingType[i] = type;
     const at = this.#values++;
-    if (at === this.#data.length) this.#data = grown(this.#data, new Uint32Array(grownLength(at)));
+    if (at === this.#data.length) this.#data = grown(this.#data, this.#words(grownLength(at)));
     this.#data[at] = data;
     // Other numbers stand in a table of their own, where every one has its place.
     this.addedType = type === TYPE.number ? ONCE : type;
@@ -277,10 +288,18 @@ export class AttributeColumns {
     this.#pendingRest = (this.#pendingRest + this.addedData) >>> 0;
   }
 
+  #words(length: number): Uint32Array {
+    return new Uint32Array(this.#memory(length * 4));
+  }
+
+  #doubles(length: number): Float64Array {
+    return new Float64Array(this.#memory(length * 8));
+  }
+
   #number(value: number): number {
     const index = this.#numbersLength++;
     if (index === this.#numbers.length) {
-      this.#numbers = grown(this.#numbers, new Float64Array(grownLength(index)));
+      this.#numbers = grown(this.#numbers, this.#doubles(grownLength(index)));
     }
     this.#numbers[index] = value;
     return index;

@@ -1,3 +1,6 @@
+import { isShared, readerOfTexts, type SharedTexts, sharedCopy, shareTexts } from './shared-memory.ts';
+import type { SharedParts } from './shared-parts.ts';
+import { openTable, type SharedTable, shareTable } from './shared-table.ts';
 import type { SpanEvent, SpanLink } from './span.ts';
 import { U8_COLUMNS, U32_COLUMNS } from './span-columns.ts';
 import type { SpanTable } from './span-table.ts';
@@ -16,22 +19,92 @@ interface Cut {
   readonly order: Int32Array | null;
 }
 
+/** A table in parts, as it is handed to another thread of the process: its columns are not copied. */
+export interface SharedMemoryParts extends Pick<SpanTable, 'links' | 'events'> {
+  readonly table: SharedTable;
+  readonly cut: Cut;
+  readonly traceIds: SharedTexts;
+}
+
 /**
  * @param rows of a part, about; the first one has fewer, for it is looked at twice
  * @returns a table in parts: traces that came together are together
  */
 export function memoryParts(table: SpanTable, rows = ROWS): TableParts {
-  const cut = cutTable(table, rows);
-  return {
-    count: cut.firstTrace.length - 1,
-    rows: table.length,
-    common: table,
-    rowsOf: (part) => cut.firstRow[part + 1] - cut.firstRow[part],
-    load: (part) => loadPart(table, cut, part),
-    whole: () => table,
-    share: () => null,
-    close: () => {},
-  };
+  const { traceIds } = table;
+  return new MemoryParts(table, cutTable(table, rows), (from, to) => traceIds.slice(from, to));
+}
+
+/** @returns the parts of another thread's table. */
+export function openMemoryParts({ table, cut, traceIds, links, events }: SharedMemoryParts): TableParts {
+  const textOf = readerOfTexts(traceIds);
+  return new MemoryParts({ ...openTable(table), links, events }, cut, (from, to) =>
+    Array.from({ length: to - from }, (_, i) => textOf(from + i)),
+  );
+}
+
+class MemoryParts implements TableParts {
+  readonly common: SpanTable;
+  readonly #cut: Cut;
+  readonly #traceIds: (from: number, to: number) => readonly string[];
+
+  /** @param traceIds those of the traces from one number up to another */
+  constructor(table: SpanTable, cut: Cut, traceIds: (from: number, to: number) => readonly string[]) {
+    this.common = table;
+    this.#cut = cut;
+    this.#traceIds = traceIds;
+  }
+
+  get count(): number {
+    return this.#cut.firstTrace.length - 1;
+  }
+
+  get rows(): number {
+    return this.common.length;
+  }
+
+  rowsOf(part: number): number {
+    const { firstRow } = this.#cut;
+    return firstRow[part + 1] - firstRow[part];
+  }
+
+  load(part: number): SpanTable {
+    const table = this.common;
+    const { firstTrace, firstRow, order } = this.#cut;
+    const [from, to] = [firstRow[part], firstRow[part + 1]];
+    const own = order === null ? rowsBetween(table, from, to) : rowsOf(table, order.subarray(from, to));
+    const first = firstTrace[part];
+    const trace = new Uint32Array(own.length);
+    for (let row = 0; row < trace.length; row++) trace[row] = own.trace[row] - first;
+    return { ...own, trace, traceIds: this.#traceIds(first, firstTrace[part + 1]) };
+  }
+
+  whole(): SpanTable {
+    return this.common;
+  }
+
+  /** Only where the reader has put the columns into memory that others can read: a copy would cost more than it gains. */
+  share(): SharedParts | null {
+    const table = this.common;
+    if (!isShared(table.trace)) return null;
+    const { firstTrace, firstRow, order } = this.#cut;
+    const { links, events, traceIds } = table;
+    return {
+      memory: {
+        table: shareTable(table),
+        cut: {
+          firstTrace: sharedCopy(firstTrace),
+          firstRow: sharedCopy(firstRow),
+          order: order && sharedCopy(order),
+        },
+        traceIds: shareTexts(traceIds.length, (i) => traceIds[i]),
+        links,
+        events,
+      },
+    };
+  }
+
+  close(): void {}
 }
 
 function cutTable({ length, trace, traceIds }: SpanTable, rows: number): Cut {
@@ -81,17 +154,6 @@ function orderOf(
   const next = Int32Array.from(firstRow);
   for (let row = 0; row < length; row++) order[next[partOf[trace[row]]]++] = row;
   return order;
-}
-
-function loadPart(table: SpanTable, { firstTrace, firstRow, order }: Cut, part: number): SpanTable {
-  const [from, to] = [firstRow[part], firstRow[part + 1]];
-  const own = order === null ? rowsBetween(table, from, to) : rowsOf(table, order.subarray(from, to));
-  const first = firstTrace[part];
-  return {
-    ...own,
-    trace: own.trace.map((trace) => trace - first),
-    traceIds: table.traceIds.slice(first, firstTrace[part + 1]),
-  };
 }
 
 /** Rows side by side, without a copy. */

@@ -1,6 +1,7 @@
 import { readSync } from 'node:fs';
 import { type Block, bytesOf, columnsIn, putExtra, sizeOf } from './row-block.ts';
 import { readerOfTexts, type SharedTexts, shareTexts } from './shared-memory.ts';
+import type { SharedParts } from './shared-parts.ts';
 import { openTable, type SharedTable, shareTable } from './shared-table.ts';
 import type { SpanEvent, SpanLink } from './span.ts';
 import { TYPE } from './span-codes.ts';
@@ -57,12 +58,14 @@ export class PartFile implements TableParts {
     return new PartFile(file, blocks, openTable(common), offset.length - 1, readerOfTexts(traceIds));
   }
 
-  share(): SharedPartFile {
+  share(): SharedParts {
     return {
-      file: this.#file,
-      blocks: this.#blocks,
-      common: shareTable(this.common),
-      traceIds: shareTexts(this.#traces, this.traceId),
+      file: {
+        file: this.#file,
+        blocks: this.#blocks,
+        common: shareTable(this.common),
+        traceIds: shareTexts(this.#traces, this.traceId),
+      },
     };
   }
 

@@ -2,12 +2,22 @@
  * Columns that all threads of the process can read. They are written by one thread, before the others hear of them.
  */
 
+/** What columns are made of: memory of this thread, or memory that all threads of the process can read. */
+export type Memory = (bytes: number) => ArrayBufferLike;
+
+export const ownMemory: Memory = (bytes) => new ArrayBuffer(bytes);
+export const sharedMemory: Memory = (bytes) => new SharedArrayBuffer(bytes);
+
+export function isShared({ buffer }: { readonly buffer: ArrayBufferLike }): boolean {
+  return buffer instanceof SharedArrayBuffer;
+}
+
 export function sharedI32(length: number): Int32Array {
   return new Int32Array(new SharedArrayBuffer(length * 4));
 }
 
 /** @returns the same numbers where all threads can read them. */
-export function sharedCopy<T extends Uint8Array | Uint32Array | Int32Array>(column: T): T {
+export function sharedCopy<T extends Uint8Array | Uint32Array | Int32Array | Float64Array>(column: T): T {
   const make = column.constructor as new (buffer: SharedArrayBuffer) => T;
   const copy = new make(new SharedArrayBuffer(column.length * column.BYTES_PER_ELEMENT));
   copy.set(column);

@@ -1,4 +1,5 @@
 import { grown } from './growing.ts';
+import { type Memory, ownMemory } from './shared-memory.ts';
 
 export type U32Column = (typeof U32_COLUMNS)[number];
 export const U32_COLUMNS = [
@@ -35,10 +36,10 @@ export function columnsBy(
   };
 }
 
-export function newColumns(length: number): SpanColumns {
+export function newColumns(length: number, memory: Memory = ownMemory): SpanColumns {
   return columnsBy(
-    () => new Uint32Array(length),
-    () => new Uint8Array(length),
+    () => new Uint32Array(memory(length * 4)),
+    () => new Uint8Array(memory(length)),
   );
 }
 
@@ -51,7 +52,7 @@ export function firstRows(columns: SpanColumns, rows: number): SpanColumns {
 }
 
 /** Gives every column more room; they are other arrays afterwards. */
-export function growColumns(columns: SpanColumns, length: number): void {
-  for (const name of U32_COLUMNS) columns[name] = grown(columns[name], new Uint32Array(length));
-  for (const name of U8_COLUMNS) columns[name] = grown(columns[name], new Uint8Array(length));
+export function growColumns(columns: SpanColumns, length: number, memory: Memory): void {
+  for (const name of U32_COLUMNS) columns[name] = grown(columns[name], new Uint32Array(memory(length * 4)));
+  for (const name of U8_COLUMNS) columns[name] = grown(columns[name], new Uint8Array(memory(length)));
 }

@@ -3,9 +3,17 @@ import type { Attributes, AttributeValue } from './attributes.ts';
 import { grownLength } from './growing.ts';
 import { Numbered } from './numbered.ts';
 import { stableKey, toResource } from './resources.ts';
+import { type Memory, ownMemory } from './shared-memory.ts';
 import type { Resource, Scope, SpanEvent, SpanLink, SpanRecord } from './span.ts';
 import { encodeValue, FLAG } from './span-codes.ts';
-import { firstRows, growColumns, newColumns, U8_COLUMNS, U32_COLUMNS } from './span-columns.ts';
+import {
+  firstRows,
+  growColumns,
+  newColumns,
+  type SpanColumns,
+  U8_COLUMNS,
+  U32_COLUMNS,
+} from './span-columns.ts';
 import type { SpanTable } from './span-table.ts';
 import { StringPool } from './strings.ts';
 import { type BlockMaps, BlockPacker, type Counts, type TableBlock } from './table-block.ts';
@@ -24,7 +32,7 @@ export interface BuilderMark {
 export class SpanTableBuilder {
   readonly strings = new StringPool();
   /** Other arrays after {@link open}. */
-  readonly columns = newColumns(FIRST_ROWS);
+  readonly columns: SpanColumns;
   readonly attributes: AttributeColumns;
   readonly #resources = new Numbered<Resource>();
   readonly #scopes = new Numbered<Scope>();
@@ -32,16 +40,22 @@ export class SpanTableBuilder {
   readonly #links = new Map<number, readonly SpanLink[]>();
   readonly #events = new Map<number, readonly SpanEvent[]>();
   readonly #keepsAll: boolean;
+  readonly #memory: Memory;
   /** Rows that room is made for beforehand, whatever is asked for. */
   reserveAtMost = Number.POSITIVE_INFINITY;
   #length = 0;
   #taken = 0;
   #capacity = FIRST_ROWS;
 
-  /** @param keep the attribute keys whose values are kept; null: all (events are kept only then). */
-  constructor(keep: ReadonlySet<string> | null = null) {
+  /**
+   * @param keep the attribute keys whose values are kept; null: all (events are kept only then).
+   * @param memory what the columns lie in
+   */
+  constructor(keep: ReadonlySet<string> | null = null, memory: Memory = ownMemory) {
     this.#keepsAll = keep === null;
-    this.attributes = new AttributeColumns(this.strings, keep);
+    this.#memory = memory;
+    this.columns = newColumns(FIRST_ROWS, memory);
+    this.attributes = new AttributeColumns(this.strings, keep, memory);
   }
 
   /**
@@ -271,7 +285,7 @@ export class SpanTableBuilder {
     this.#events.clear();
     if (this.#capacity > ROWS_KEPT) {
       this.#capacity = ROWS_KEPT;
-      Object.assign(this.columns, newColumns(ROWS_KEPT));
+      Object.assign(this.columns, newColumns(ROWS_KEPT, this.#memory));
       this.attributes.shrink(ROWS_KEPT);
     }
     this.attributes.clear();
@@ -280,7 +294,7 @@ export class SpanTableBuilder {
   /** Gives up the room for rows: none is in, and none will come. */
   keepNoRoom(): void {
     this.#capacity = 0;
-    Object.assign(this.columns, newColumns(0));
+    Object.assign(this.columns, newColumns(0, this.#memory));
     this.attributes.shrink(0);
   }
 
@@ -304,7 +318,7 @@ export class SpanTableBuilder {
 
   #grow(length: number): void {
     this.#capacity = length;
-    growColumns(this.columns, length);
+    growColumns(this.columns, length, this.#memory);
     this.attributes.growRows(length);
   }
 }

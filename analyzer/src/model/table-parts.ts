@@ -1,4 +1,4 @@
-import type { SharedPartFile } from './part-file.ts';
+import type { SharedParts } from './shared-parts.ts';
 import type { SpanTable } from './span-table.ts';
 
 /** The spans of an input in parts: every trace lies wholly in one of them. All tables share texts, resources and scopes. */
@@ -14,8 +14,8 @@ export interface TableParts {
   load(part: number): SpanTable;
   /** @returns one table of all parts. */
   whole(): SpanTable;
-  /** @returns what another thread can open ({@link PartFile}), while these are not closed; null: nothing. */
-  share(): SharedPartFile | null;
+  /** @returns what another thread can open, while these are not closed; null: nothing. */
+  share(): SharedParts | null;
   /** Lets go of what the parts are kept in. */
   close(): void;
 }

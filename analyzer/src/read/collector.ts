@@ -1,5 +1,6 @@
 import type { AttributeValue } from '../model/attributes.ts';
 import type { Input, InputFile, Metric, Rejected } from '../model/input.ts';
+import { type Memory, ownMemory } from '../model/shared-memory.ts';
 import { SpanTableBuilder } from '../model/span-table.ts';
 import type { Spill } from '../model/spill.ts';
 import type { Counts as BlockCounts, BlockMaps, TableBlock } from '../model/table-block.ts';
@@ -66,10 +67,13 @@ export class Collector {
   /** Index of the entry that says the stream of the file open now is cut, or -1. */
   #cut = -1;
 
-  /** @param keep the attribute keys whose values are kept; null: all. */
-  constructor(fast = true, keep: ReadonlySet<string> | null = null) {
+  /**
+   * @param keep the attribute keys whose values are kept; null: all.
+   * @param memory what the columns lie in
+   */
+  constructor(fast = true, keep: ReadonlySet<string> | null = null, memory: Memory = ownMemory) {
     this.fast = fast;
-    this.builder = new SpanTableBuilder(keep);
+    this.builder = new SpanTableBuilder(keep, memory);
     this.#taken = this.builder.counts;
     this.protoAttributes = new ProtoAttributes(this.builder);
   }

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import type { Input } from '../model/input.ts';
+import { ownMemory, sharedMemory } from '../model/shared-memory.ts';
 import { Spill } from '../model/spill.ts';
 import { NoRoomForSpans } from '../model/spilled-table.ts';
 import { type Bytes, counted, fileBytes, peek, streamBytes } from './bytes.ts';
@@ -38,6 +39,8 @@ export interface ReadOptions {
    * a limit nothing is.
    */
   readonly memoryBytes?: number;
+  /** The columns lie in memory that all threads of the process can read. */
+  readonly shared?: boolean;
 }
 
 export interface ReadProgress {
@@ -60,7 +63,8 @@ const MAX_LAYERS = 3;
  * nothing in an input makes this throw.
  */
 export async function readInputs(paths: readonly string[], options: ReadOptions = {}): Promise<Input> {
-  const collector = new Collector(options.parser !== 'slow', options.keep ?? null);
+  const memory = options.shared === true ? sharedMemory : ownMemory;
+  const collector = new Collector(options.parser !== 'slow', options.keep ?? null, memory);
   const items = expandPaths(paths);
   const bytes = bytesOf(items);
   const spill =

@@ -16,7 +16,7 @@ import { type ExportOptions, FULL_EXPORT } from '../../sim/export/types.ts';
 import { blueprint, FAMILIES } from '../../sim/generate.ts';
 import type { Scenario } from '../../sim/scenario.ts';
 import { simulate } from '../../sim/simulate.ts';
-import { spilled } from '../parts.ts';
+import { inSharedMemory, spilled } from '../parts.ts';
 import { anySpansOfRequests, inputOf } from '../random-spans.ts';
 import { tableOf } from '../tree/spans.ts';
 import { hotRowInput } from '../tui/support.ts';
@@ -101,6 +101,11 @@ test('several threads and one: links and rules included', async () => {
       assert.equal(jsonReport(buildReport(answer)), whole);
     }
     limited.spilled.close();
+    const table = inSharedMemory(input.table);
+    const parts = memoryParts(table, table.length / 9);
+    assert.ok(parts.share());
+    const answer = await analyzeInParts({ ...input, table }, parts, { rules }, { threads: 2 });
+    assert.equal(jsonReport(buildReport(answer)), whole);
   }
 });
 

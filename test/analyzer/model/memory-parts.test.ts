@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { memoryParts } from '../../../analyzer/src/model/memory-parts.ts';
+import { openParts } from '../../../analyzer/src/model/shared-parts.ts';
 import {
   attributes,
   parentIdText,
   type SpanTable,
   spanIdText,
 } from '../../../analyzer/src/model/span-table.ts';
+import { inSharedMemory } from '../parts.ts';
 import { type TestSpan, tableOf } from '../tree/spans.ts';
 
 const spansOf = (traceOf: (i: number) => string): TestSpan[] =>
@@ -60,6 +62,18 @@ for (const [name, traceOf] of [
     }
   });
 }
+
+test('another thread has the same parts of columns in shared memory, of others none', () => {
+  const table = tableOf(spansOf((i) => `${1 + (i % 9)}`));
+  assert.equal(memoryParts(table).share(), null);
+  const parts = memoryParts(inSharedMemory(table), 7);
+  const shared = parts.share();
+  assert.ok(shared);
+  const theirs = openParts(structuredClone(shared));
+  assert.equal(theirs.count, parts.count);
+  for (let part = 0; part < parts.count; part++)
+    assert.deepEqual(everyRow(theirs.load(part)), everyRow(parts.load(part)));
+});
 
 test('a table without rows has no parts', () => {
   assert.equal(memoryParts(tableOf([])).count, 0);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Input } from '../../../analyzer/src/model/input.ts';
-import { PartFile } from '../../../analyzer/src/model/part-file.ts';
+import { openParts } from '../../../analyzer/src/model/shared-parts.ts';
 import {
   attributes,
   endUnixNano,
@@ -92,7 +92,7 @@ test('rows come back as they were, every trace whole in one part', () => {
     const shared = kept.share();
     assert.ok(shared);
     // As another thread has them.
-    const theirs = PartFile.open(structuredClone(shared));
+    const theirs = openParts(structuredClone(shared));
     for (let part = 0; part < parts; part++)
       assert.deepEqual(everyRow(theirs.load(part)).map(text), everyRow(kept.load(part)).map(text));
     const whole = kept.whole();

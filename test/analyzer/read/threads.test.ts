@@ -44,7 +44,13 @@ async function sameWithThreads(
     const onProgress: ReadOptions['onProgress'] = ({ bytes }) => {
       last = bytes;
     };
-    const several = await readInputs(paths, { ...options, threads, threadsFromBytes: 0, onProgress });
+    const several = await readInputs(paths, {
+      ...options,
+      threads,
+      threadsFromBytes: 0,
+      shared: true,
+      onProgress,
+    });
     assert.deepEqual(everything(several), everything(one), `${what}, ${threads} threads`);
     assert.equal(
       last,
