@@ -5,6 +5,7 @@ import type { Client } from 'pg';
 import { grantOf } from '../../instrumentation/src/pg/locks/grant.ts';
 import type { Attempt } from '../../instrumentation/src/pg/locks/infer-wait.ts';
 import type { Timing } from '../../instrumentation/src/pg/sql/plan-cache.ts';
+import { RecentMedian } from '../../instrumentation/src/pg/sql/recent-median.ts';
 import { bench, connected, useLockBench } from './support/lock-bench.ts';
 import { request } from './support/recording.ts';
 
@@ -86,30 +87,36 @@ const attempt = (sentMs: number, answeredMs: number): Attempt => ({
   result: 'granted',
   inTheWay: [],
 });
-const timing = (uncontendedMs: number | null, afterGrantMs: number | null = null): Timing => ({
-  uncontendedMs,
-  afterGrantMs,
+function medianOf(...values: number[]): RecentMedian {
+  const median = new RecentMedian();
+  for (const value of values) median.add(value);
+  return median;
+}
+const timing = (uncontendedMs: number[], afterGrantMs: number[] = []): Timing => ({
+  uncontended: medianOf(...uncontendedMs),
+  afterGrant: medianOf(...afterGrantMs),
+});
+
+test('the median of the last nine values', () => {
+  const values = Array.from({ length: 60 }, (_, at) => (at * 37) % 23);
+  const median = new RecentMedian();
+  assert.equal(median.value, null);
+  for (let at = 0; at < values.length; at++) {
+    median.add(values[at]);
+    const last = values.slice(Math.max(0, at - 8), at + 1).sort((a, b) => a - b);
+    assert.equal(median.value, last[(last.length - 1) >> 1]);
+  }
 });
 
 test('the grant of a statement nobody stood in front of', () => {
   const cases: [what: string, grantMs: number, assumed: boolean, ...Parameters<typeof grantOf>][] = [
-    ['a fast one: its reply', 100.4, false, attempt(100, 100.4), null, timing(0.4), 0.2, true],
-    ['slow as everything is', 120, false, attempt(100, 120), null, timing(20), 8, true],
-    ['slow by itself', 102, true, attempt(100, 130), null, timing(30), 2, true],
-    [
-      'once faster than usual: not before it was sent',
-      100,
-      true,
-      attempt(100, 110),
-      null,
-      timing(30),
-      2,
-      true,
-    ],
-    ['a key that may name several rows', 130, false, attempt(100, 130), null, timing(30), 2, false],
-    ['nothing to compare with', 130, false, attempt(100, 130), null, timing(30), null, true],
-    ['known from one that waited', 110, false, attempt(100, 130), null, timing(30, 20), null, false],
-    ['known to end with its grant', 130, false, attempt(100, 130), null, timing(30, 0.2), 2, true],
+    ['a fast one: its reply', 100.4, false, attempt(100, 100.4), null, timing([0.4]), 0.2],
+    ['slow as everything is', 120, false, attempt(100, 120), null, timing([20]), 8],
+    ['slow by itself', 102, true, attempt(100, 130), null, timing([30]), 2],
+    ['once faster than usual: not before it was sent', 100, true, attempt(100, 110), null, timing([30]), 2],
+    ['nothing to compare with', 130, false, attempt(100, 130), null, timing([30]), null],
+    ['known from one that waited', 110, false, attempt(100, 130), null, timing([30], [20]), null],
+    ['known to end with its grant', 130, false, attempt(100, 130), null, timing([30], [0.2]), 2],
   ];
   for (const [what, atMs, assumed, ...given] of cases)
     assert.deepEqual(grantOf(...given), { atMs, assumed }, what);

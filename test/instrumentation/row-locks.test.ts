@@ -203,6 +203,11 @@ const SILENT: Record<string, Scenario> = {
     a: ['SELECT pg_advisory_xact_lock_shared($1)', [76]],
     b: ['SELECT pg_advisory_xact_lock_shared($1)', [76]],
   },
+  'the same row in another state than the one it is in': {
+    a: ['UPDATE t SET n = 7 WHERE slug = $1 AND grp = $2 AND n <> 8', ['s5', 5 % 3]],
+    b: ['UPDATE t SET n = 8 WHERE slug = $1 AND grp = $2 AND n = $3', ['s5', 5 % 3, 7]],
+    end: 'ROLLBACK',
+  },
   'updates of no row': {
     a: ['UPDATE t SET n = n + 1 WHERE id = $1 AND n < 0', [15]],
     b: ['UPDATE t SET n = n + 1 WHERE id = $1 AND n < 0', [15]],

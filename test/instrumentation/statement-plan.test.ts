@@ -45,6 +45,17 @@ const CASES: [string, string, unknown[]?][] = [
   ['update t set n = 1 where id = $1 and n < 5', 'no-key-update t: id 1', [1]],
   ['update t set n = 1 where id = $1 and at between $2 and $3', 'no-key-update t: id 1', [1, 2, 3]],
   ['update t set n = 1 where at between 1 and 2 and id = $1', 'no-key-update t: id 1', [1]],
+  // a column that gets a new value says which state is wanted, not which row
+  [
+    'update t set "on" = $1, n = n + 1 where a = $2 and b = $3 and "on" = $4',
+    'no-key-update t: a b 1 2 (set)',
+    [true, 1, 2, false],
+  ],
+  [
+    'update t set (x, c) = (1, 2), d = f(a, c) where a = 1 and b = 2 and c = 3 and d = 4',
+    'no-key-update t: a b 1 2 (set)',
+  ],
+  ["update t set s = 'done' where a = 1 and s = 'new'", 'no-key-update t: a s 1 new (set)'],
   ['update t set n = 1 where (a, b) = ($1, $2)', 'no-key-update t: a b 1 2 (set)', [1, 2]],
   ['update t set n = 1 where id in ($1, $2, $1)', 'no-key-update t: id 1 | id 2', [1, 2]],
   ['update t set n = 1 where id in ($1)', 'no-key-update t: id 1', [1]],

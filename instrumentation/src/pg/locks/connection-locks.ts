@@ -4,7 +4,8 @@ import { now } from '../../core/clock.ts';
 import { type Linked, LinkedList } from '../../core/linked-list.ts';
 import type { LoopWait } from '../../core/loop-clock.ts';
 import { onShutdown } from '../../core/shutdown.ts';
-import { type CachedPlan, runningMedian } from '../sql/plan-cache.ts';
+import type { CachedPlan } from '../sql/plan-cache.ts';
+import { RecentMedian } from '../sql/recent-median.ts';
 import type { PgClient, TransactionStatus } from '../types.ts';
 import { type Claim, claimOf } from './claim.ts';
 import { checkContradiction } from './contradiction.ts';
@@ -57,8 +58,8 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
   /** Statements are sent without waiting for the replies of those before. */
   readonly #isPipelined: boolean;
   #lastReplyMs = 0;
-  /** What BEGIN takes: a running median, ms. */
-  #beginMs: number | null = null;
+  /** What BEGIN takes, ms. */
+  readonly #begin = new RecentMedian();
 
   constructor(rows: DatabaseRows, isPipelined: boolean) {
     this.#rows = rows;
@@ -183,7 +184,7 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
     } else if (plan.transaction !== null) {
       this.#held.keep(this.#transaction.succeeded(plan.transaction, this.#held.inTransaction), reply);
       if (plan.transaction.op === 'begin' && plan.statements === 1)
-        this.#beginMs = runningMedian(this.#beginMs, reply.readyMs - reply.sentMs);
+        this.#begin.add(reply.readyMs - reply.sentMs);
     }
     this.#transaction.observe(status);
     this.#held.unlock(running.unlocks, reply);
@@ -241,10 +242,10 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
     const inTheWay = lock.onConflict === 'block' ? holdsInTheWay(row, lock.mode, this, reply.sentMs) : [];
     if (inTheWay.length > 0) seen?.explain(lock.relation);
     if (inTheWay.length === 0 && lock.onConflict === 'block' && seen?.sawWait !== true)
-      plan.timing.uncontendedMs = runningMedian(plan.timing.uncontendedMs, reply.readyMs - reply.sentMs);
+      plan.timing.uncontended.add(reply.readyMs - reply.sentMs);
     const attempt: Attempt = {
       ...reply,
-      uncontendedMs: plan.timing.uncontendedMs,
+      uncontendedMs: plan.timing.uncontended.value,
       autocommit,
       result: ending.result,
       inTheWay,
@@ -275,7 +276,7 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
       claim,
       attempt: seen === undefined ? attempt : { ...attempt, seen: seen.take(lock.relation) },
       timing: plan.timing,
-      idleMs: this.#beginMs,
+      idleMs: this.#begin.value,
       several: !row.identifies && ending.countsRows !== null && (ending.countsRows ?? 1) > 1,
     });
     open.add(this);

@@ -1,4 +1,4 @@
-import { runningMedian, type Timing } from '../sql/plan-cache.ts';
+import type { Timing } from '../sql/plan-cache.ts';
 import type { Attempt, InferredWait } from './infer-wait.ts';
 
 /** When a row was taken, within the statement that asked for it. */
@@ -19,7 +19,6 @@ const MIN_ASSUMED_RATIO = 5;
  * @param wait what it waited for its row: it had it when the wait ended.
  * @param timing of statements of its text. One that waited tells how long they run on once they have their row.
  * @param idleMs what a statement takes that does nothing, on this connection; null where that is not known.
- * @param isRow its key names one row, which an index finds.
  * @returns its grant: at the latest with its reply.
  */
 export function grantOf(
@@ -27,24 +26,19 @@ export function grantOf(
   wait: InferredWait | null,
   timing: Timing,
   idleMs: number | null,
-  isRow: boolean,
 ): Grant {
   const { sentMs, answeredMs } = attempt;
   if (wait !== null) {
-    if (!wait.estimated) {
-      timing.afterGrantMs = runningMedian(timing.afterGrantMs, Math.max(0, answeredMs - wait.endMs));
-    }
+    if (!wait.estimated) timing.afterGrant.add(Math.max(0, answeredMs - wait.endMs));
     return { atMs: wait.endMs, assumed: false };
   }
-  const learnedMs = timing.afterGrantMs;
-  const afterMs = learnedMs ?? (isRow ? assumedMs(timing.uncontendedMs, idleMs) : 0);
+  const learnedMs = timing.afterGrant.value;
+  const afterMs = learnedMs ?? assumedMs(timing.uncontended.value, idleMs);
   if (afterMs < MIN_AFTER_GRANT_MS) return { atMs: answeredMs, assumed: false };
   return { atMs: Math.max(sentMs, answeredMs - afterMs), assumed: learnedMs === null };
 }
 
-/**
- * A statement that names one row finds it at once, locks it before any trigger runs, and is then busy with the rest.
- */
+/** A statement that names its row mostly finds it at once, locks it before any trigger runs, and is busy with the rest. */
 function assumedMs(uncontendedMs: number | null, idleMs: number | null): number {
   if (uncontendedMs === null || idleMs === null || uncontendedMs < MIN_ASSUMED_RATIO * idleMs) return 0;
   const afterMs = uncontendedMs - idleMs;

@@ -26,7 +26,10 @@ export interface Target {
 
 /** Reads the parts that statements with row locks share: their table, and the key in their condition. */
 export class ClauseReader extends ConditionReader {
-  /** @param chosenElsewhere not only the condition decides which rows are locked. */
+  /**
+   * @param chosenElsewhere not only the condition decides which rows are locked.
+   * @param assigned columns that get a new value.
+   */
   protected lock(
     verb: string,
     mode: LockMode,
@@ -36,6 +39,7 @@ export class ClauseReader extends ConditionReader {
     end: number,
     depth: number,
     chosenElsewhere = false,
+    assigned?: ReadonlySet<string>,
   ): LockClause {
     const where = this.find(start, end, depth, 'where');
     let equalities: KeyPart[] = [];
@@ -57,7 +61,7 @@ export class ClauseReader extends ConditionReader {
         verb === 'SELECT FOR'
           ? `SELECT ${target.relation} FOR ${mode.replaceAll('-', ' ').toUpperCase()}`
           : `${verb} ${target.relation}`,
-      ...chooseKey(target.relation, equalities, chosenElsewhere || hasSubselect),
+      ...chooseKey(target.relation, equalities, chosenElsewhere || hasSubselect, assigned),
     };
   }
 

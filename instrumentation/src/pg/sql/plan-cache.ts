@@ -1,6 +1,7 @@
 import type { Fragment } from '../../core/fragment.ts';
 import { parsePlan } from './parse.ts';
 import type { StatementPlan } from './plan.ts';
+import { RecentMedian } from './recent-median.ts';
 
 const GENERATION = 1_000;
 
@@ -12,12 +13,12 @@ export interface CachedPlan extends StatementPlan {
   descriptions: StatementDescription[];
 }
 
-/** How long statements of one shape take when nobody is in their way. */
+/** How long statements of one shape take, ms. */
 export interface Timing {
-  /** A running median, ms; null before the first one. */
-  uncontendedMs: number | null;
-  /** From the release they waited for to their reply: a running median, ms; null before one has waited. */
-  afterGrantMs: number | null;
+  /** From sending to reply, when nobody is in their way. */
+  readonly uncontended: RecentMedian;
+  /** From the release they waited for to their reply. */
+  readonly afterGrant: RecentMedian;
 }
 
 /** Name and attributes of a statement's span. */
@@ -63,16 +64,8 @@ export class PlanCache {
 }
 
 function untimed(): Timing {
-  return { uncontendedMs: null, afterGrantMs: null };
+  return { uncontended: new RecentMedian(), afterGrant: new RecentMedian() };
 }
 
 /** Of statements that lock nothing nobody asks. */
 const UNTIMED: Timing = Object.freeze(untimed());
-
-/**
- * @returns a running median moved towards a new value, both in ms: by a tenth of it, so outliers hardly count.
- */
-export function runningMedian(medianMs: number | null, ms: number): number {
-  if (medianMs === null) return ms;
-  return medianMs + (ms > medianMs ? 0.1 : -0.1) * medianMs;
-}

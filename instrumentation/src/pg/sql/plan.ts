@@ -78,14 +78,17 @@ export const EMPTY_PLAN: StatementPlan = { locks: [], transaction: null, stateme
 const ID_LIKE = new Set(['id', '_id', 'uuid', 'guid', 'pk', 'objectid']);
 
 /**
- * Chooses the key among the equality columns: an id-like one alone, else all of them.
+ * Chooses the key among the equality columns: an id-like one alone, else all of them. Of several, one that gets a new
+ * value says in which state the row is wanted, not which row.
  *
  * @param chosenElsewhere something else decides which of the rows with these columns are meant: only an id is a key.
+ * @param assigned columns that get a new value.
  */
 export function chooseKey(
   relation: string,
   equalities: readonly KeyPart[],
   chosenElsewhere = false,
+  assigned?: ReadonlySet<string>,
 ): { key: readonly KeyPart[] | null; identifies: boolean } {
   const byColumn = new Map<string, KeyPart>();
   for (const part of equalities) if (!byColumn.has(part.column)) byColumn.set(part.column, part);
@@ -95,8 +98,10 @@ export function chooseKey(
   if (ids.length === 1) return { key: ids, identifies: true };
   if (chosenElsewhere) return { key: null, identifies: false };
   parts.sort((a, b) => (a.column < b.column ? -1 : 1));
-  const several = parts.filter((part) => 'list' in part.value || 'array' in part.value);
-  return { key: several.length > 1 ? null : parts, identifies: false };
+  const lasting = parts.filter(({ column }) => assigned?.has(column) !== true);
+  const chosen = lasting.length > 1 ? lasting : parts;
+  const several = chosen.filter((part) => 'list' in part.value || 'array' in part.value);
+  return { key: several.length > 1 ? null : chosen, identifies: false };
 }
 
 /** @returns whether a column names one row of its relation by itself. */

@@ -23,8 +23,31 @@ export class RowLockReader extends ClauseReader {
     const depth = this.tokens.depth[at];
     const target = this.target(this.word(at + 1, 'only') ? at + 2 : at + 1);
     if (target === null || !this.word(target.next, 'set')) return null;
-    const from = this.find(target.next, end, depth, 'from');
-    return this.lock('UPDATE', 'no-key-update', target.value, from >= 0, target.next, end, depth);
+    const joined = this.find(target.next, end, depth, 'from') >= 0;
+    const { value, next } = target;
+    return this.lock(
+      'UPDATE',
+      'no-key-update',
+      value,
+      joined,
+      next,
+      end,
+      depth,
+      false,
+      this.#assigned(next, end),
+    );
+  }
+
+  /** @returns the columns that `SET a = …, (b, c) = …` gives new values. */
+  #assigned(setAt: number, end: number): ReadonlySet<string> {
+    const depth = this.tokens.depth[setAt];
+    const columns = new Set<string>();
+    for (let at = setAt + 1; at < end && !this.word(at, 'where') && !this.word(at, 'from'); at++) {
+      if (this.tokens.depth[at] !== depth || !(at === setAt + 1 || this.symbol(at - 1, ','))) continue;
+      if (this.symbol(at, '(')) for (const column of this.names(at)) columns.add(column);
+      else if (this.isAnyName(at)) columns.add(this.tokens.text[at]);
+    }
+    return columns;
   }
 
   #delete(at: number): LockClause | null {
