@@ -8,12 +8,12 @@ export function sortSlice(
   to: number,
   compare: (a: number, b: number) => number,
 ): void {
+  // Siblings often come in the very order that is wanted, or in that order backwards, where inserting would be slowest.
+  if (to - from > 2 && compare(rows[from], rows[to - 1]) > 0) reverse(rows, from, to);
   if (to - from > SHORT) {
-    rows.subarray(from, to).sort(compare);
+    if (!isInOrder(rows, from, to, compare)) rows.subarray(from, to).sort(compare);
     return;
   }
-  // Siblings often come in the very order that is wanted backwards, where inserting would be slowest.
-  if (to - from > 2 && compare(rows[from], rows[to - 1]) > 0) reverse(rows, from, to);
   for (let i = from + 1; i < to; i++) {
     const row = rows[i];
     let at = i - 1;
@@ -23,6 +23,16 @@ export function sortSlice(
     }
     rows[at + 1] = row;
   }
+}
+
+function isInOrder(
+  rows: Int32Array,
+  from: number,
+  to: number,
+  compare: (a: number, b: number) => number,
+): boolean {
+  for (let i = from + 1; i < to; i++) if (compare(rows[i - 1], rows[i]) > 0) return false;
+  return true;
 }
 
 function reverse(rows: Int32Array, from: number, to: number): void {

@@ -41,18 +41,21 @@ export interface Children {
 }
 
 /** @returns the children lists of the rows in one state (others have none and are nobody's child), borrowed. */
-export function childrenOf(work: Work, state: number = STATE.inTree): Children {
+export function childrenOf(work: Work, wanted: number = STATE.inTree): Children {
+  const { state, parent } = work;
   const n = work.table.length;
   const offset = borrowInt32(n + 1);
   for (let row = 0; row < n; row++) {
-    if (work.state[row] === state && work.parent[row] >= 0) offset[work.parent[row] + 1]++;
+    const above = parent[row];
+    if (above >= 0 && state[row] === wanted) offset[above + 1]++;
   }
   for (let row = 0; row < n; row++) offset[row + 1] += offset[row];
   const rows = borrowInt32(offset[n]);
   const at = borrowInt32(n);
   at.set(offset.subarray(0, n));
   for (let row = 0; row < n; row++) {
-    if (work.state[row] === state && work.parent[row] >= 0) rows[at[work.parent[row]]++] = row;
+    const above = parent[row];
+    if (above >= 0 && state[row] === wanted) rows[at[above]++] = row;
   }
   giveBack(at);
   return { offset, rows };
