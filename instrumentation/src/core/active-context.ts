@@ -12,7 +12,8 @@ export interface ContextRunner {
 /** The API looks up its context manager in every call; where it is ours, that can be left out. */
 let runner: ContextRunner = {
   active: () => context.active(),
-  run: (active, fn, self, args) => context.with(active, fn, self, ...args),
+  // With a `this` of its own the API's would bind the function first.
+  run: (active, fn, self, args) => context.with(active, () => fn.apply(self, args)),
 };
 
 /** To be called with the context manager that was registered with the API. */

@@ -8,7 +8,7 @@ import {
   ATTR_RESOURCE_QUEUE_DEPTH,
 } from '../conventions.ts';
 import type { ClockAnchor } from './clock.ts';
-import { AttributeKey, AttributeObject, type AttributeSink, Fragment } from './fragment.ts';
+import { AttributeKey, type AttributeSink, Fragment } from './fragment.ts';
 
 const IN_USE = new AttributeKey(ATTR_RESOURCE_IN_USE);
 const QUEUE_DEPTH = new AttributeKey(ATTR_RESOURCE_QUEUE_DEPTH);
@@ -72,10 +72,17 @@ export class FinishedSpan {
     if (this.estimated) sink.fixed(ESTIMATED);
   }
 
-  /** @returns all attributes as a new object. */
+  /** @returns all attributes as a new object. As {@link writeAttributes} with an object, at half its cost. */
   attributes(): Attributes {
-    const object = new AttributeObject();
-    this.writeAttributes(object);
-    return Object.assign(object.attributes, this.rest);
+    const attributes: Attributes = { ...this.fixed.attributes };
+    if (this.inUse !== undefined) attributes[ATTR_RESOURCE_IN_USE] = this.inUse;
+    if (this.queueDepth !== undefined) attributes[ATTR_RESOURCE_QUEUE_DEPTH] = this.queueDepth;
+    if (this.holdNs !== undefined) attributes[ATTR_HOLD_DURATION_NS] = this.holdNs;
+    if (this.minNs !== undefined) {
+      attributes[ATTR_ESTIMATE_MIN_NS] = this.minNs;
+      attributes[ATTR_ESTIMATE_MAX_NS] = this.maxNs;
+      if (this.estimated) attributes[ATTR_ESTIMATED] = true;
+    }
+    return this.rest === undefined ? attributes : Object.assign(attributes, this.rest);
   }
 }

@@ -40,7 +40,12 @@ export interface AttributeSink {
 
 /** Collects attributes as the object that span processors expect. */
 export class AttributeObject implements AttributeSink {
-  readonly attributes: Attributes = {};
+  readonly attributes: Attributes;
+
+  /** @param attributes what is added to, where that is there already. */
+  constructor(attributes: Attributes = {}) {
+    this.attributes = attributes;
+  }
 
   fixed(fragment: Fragment): void {
     Object.assign(this.attributes, fragment.attributes);

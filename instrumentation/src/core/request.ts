@@ -1,4 +1,4 @@
-import { type Context, type HrTime, SpanKind } from '@opentelemetry/api';
+import { type Attributes, type Context, type HrTime, SpanKind } from '@opentelemetry/api';
 import { ATTR_ESTIMATED, RESOURCE_HTTP_QUEUE, SCOPE_NAME } from '../conventions.ts';
 import { now } from './clock.ts';
 import { countTime, emitSegment } from './emit.ts';
@@ -97,9 +97,7 @@ export function endRoot(span: StartedSpan, root: RootRecord): void {
     root.endMoved = true;
     moveEnd(span, root.movedMs);
   }
-  const object = new AttributeObject();
-  root.writeAttributes(object);
-  Object.assign(span.attributes, object.attributes);
+  root.writeAttributes(new AttributeObject(span.attributes as Attributes));
   root.release();
 }
 
@@ -107,7 +105,7 @@ export function endRoot(span: StartedSpan, root: RootRecord): void {
 function moveEnd(span: StartedSpan, movedMs: number): void {
   const [seconds, nanos] = span.endTime;
   const moved = nanos + Math.round(movedMs * 1e6);
-  const endTime: HrTime = [seconds + (Math.floor(moved / 1e9) | 0), moved % 1e9 | 0];
+  const endTime: HrTime = [seconds + (Math.floor(moved / 1e9) | 0), (moved % 1e9) | 0];
   // An explicit end is right as it is; a default one lies before now by what the start was moved.
   if (endTime[0] * 1e3 + endTime[1] / 1e6 > Date.now() + 2) return;
   setEnd(span, endTime);
