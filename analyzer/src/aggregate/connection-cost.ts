@@ -6,7 +6,10 @@ import type { Series } from './series.ts';
 import type { WaitList } from './wait-list.ts';
 import type { Timeline } from './windows.ts';
 
-/** Fewer connections opened onto an idle gate cannot give its cost; then the fastest of all do. */
+/**
+ * Cost is that of connections that said no other was ahead, else of those that overlap no earlier one; fewer than this
+ * cannot give it, and the fastest of all do.
+ */
 const FEWEST_IDLE = 10;
 const FASTEST_SHARE = 0.3;
 
@@ -30,9 +33,8 @@ export function measureConnections(
   const idle = mine.filter(
     (i) => waits.depth[i] === 0 && (waits.inUse[i] || 0) < (capacity || Number.POSITIVE_INFINITY),
   );
-  const sorted = [...mine].sort((a, b) => ns(a) - ns(b));
-  const chosen =
-    idle.length >= FEWEST_IDLE ? idle : sorted.slice(0, Math.floor(sorted.length * FASTEST_SHARE) + 1);
+  const alone = idle.length >= FEWEST_IDLE ? idle : openedAlone(mine, waits);
+  const chosen = alone.length >= FEWEST_IDLE ? alone : fastest(mine, ns);
   let sum = 0;
   let weights = 0;
   for (const i of chosen) {
@@ -63,7 +65,28 @@ export function measureConnections(
     : fitConnections(own, mine, waits, base, requests, timeline);
 }
 
-/** Connections of an unknown gate: the same fit as for servers, a connection being a call. */
+/** @returns those that no other connection was being opened beside when they began. */
+function openedAlone(mine: readonly number[], waits: WaitList): number[] {
+  const alone: number[] = [];
+  const byStart = [...mine].sort((a, b) => waits.startNs[a] - waits.startNs[b]);
+  const openUntil = new Map<number, number>();
+  for (const i of byStart) {
+    const until = openUntil.get(waits.instance[i]) ?? Number.NEGATIVE_INFINITY;
+    if (waits.startNs[i] >= until) alone.push(i);
+    openUntil.set(waits.instance[i], Math.max(until, waits.endNs[i]));
+  }
+  return alone;
+}
+
+function fastest(mine: readonly number[], ns: (i: number) => number): number[] {
+  const sorted = [...mine].sort((a, b) => ns(a) - ns(b));
+  return sorted.slice(0, Math.floor(sorted.length * FASTEST_SHARE) + 1);
+}
+
+/**
+ * Connections of an unknown gate: the same fit as for servers, a connection being a call. Each process has a gate of its
+ * own, so their connections are laid out one process after the other, and count for the servers of all.
+ */
 function fitConnections(
   own: Series,
   mine: readonly number[],
@@ -72,31 +95,44 @@ function fitConnections(
   requests: Requests,
   timeline: Timeline,
 ): HiddenCapacity | null {
+  const { windows, top } = timeline;
+  const lastNs = Math.max(...mine.map((i) => waits.endNs[i]));
+  const firstNs = Math.min(...mine.map((i) => waits.startNs[i]));
   const calls = CallList.from(
     mine.map((i) => {
-      const { queue, request, row, startNs, endNs } = waits.at(i);
+      const { queue, request, row, instance, startNs, endNs } = waits.at(i);
+      const laterNs = instance * (lastNs - firstNs + 1);
       return {
         queue,
         request,
         row,
-        startNs,
-        endNs,
+        startNs: startNs + laterNs,
+        endNs: endNs + laterNs,
         durationNs: endNs - startNs,
         operation: -1,
         failed: false,
       };
     }),
   );
+  const there =
+    own.presence === null || top < 0
+      ? own.queue.instances.length
+      : own.presence.reduce((sum, one) => sum + one[top], 0);
+  const processes = Math.max(1, Math.round(there));
   // Busy time ends with the cost of one; the bound needs all that are in flight.
-  const inFlightNs = new Float64Array(timeline.windows.length);
-  for (const call of calls) addClipped(timeline.windows, call.startNs, call.endNs, 1, inFlightNs);
-  return fitHiddenCapacity(
+  const inFlightNs = new Float64Array(windows.length);
+  for (const i of mine) addClipped(windows, waits.startNs[i], waits.endNs[i], 1, inFlightNs);
+  const each = (sums: Float64Array) => sums.map((sum) => sum / processes);
+  const fit = fitHiddenCapacity(
     calls,
     Int32Array.from(mine, (_, call) => call),
     Float64Array.from(mine, (_, call) => calls.durationNs[call] - baseNs),
     baseNs,
-    (call) =>
-      requests.window[calls.request[call]] >= 0 && requests.window[calls.request[call]] <= timeline.top,
-    busyServers({ ...own, busyNs: inFlightNs }, timeline),
+    (call) => {
+      const w = requests.window[calls.request[call]];
+      return w >= 0 && w <= top;
+    },
+    busyServers({ ...own, completions: each(own.completions), busyNs: each(inFlightNs) }, timeline),
   );
+  return fit && { ...fit, servers: fit.servers * processes };
 }

@@ -103,19 +103,17 @@ function excessByInFlight(
   counted: (call: number) => boolean,
 ): ({ count: number; sumNs: number } | undefined)[] {
   const bins: ({ count: number; sumNs: number } | undefined)[] = [];
-  let inFlight = 0;
   let ended = 0;
   for (let k = 0; k < byStart.length; k++) {
     const call = byStart[k];
-    // At one instant calls end before others start.
-    for (; ended < endNs.length && endNs[ended] <= startNs[call]; ended++)
-      inFlight = Math.max(0, inFlight - 1);
+    // At one instant calls end before others start; one that a clock makes end with its own start has then ended too early.
+    while (ended < endNs.length && endNs[ended] <= startNs[call]) ended++;
     if (counted(call)) {
+      const inFlight = Math.max(0, k - ended);
       const bin = (bins[inFlight] ??= { count: 0, sumNs: 0 });
       bin.count++;
       bin.sumNs += excessNs[call];
     }
-    inFlight++;
   }
   return bins;
 }

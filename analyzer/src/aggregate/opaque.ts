@@ -67,8 +67,9 @@ export function measureOpaque(
   }
   const connectionNs = new Float64Array(activity.waits.length).fill(Number.NaN);
   for (const own of series) {
-    if (own.queue.kind === 'connection')
-      measureConnections(own, activity.waits, connectionNs, requests, timeline);
+    if (own.queue.kind !== 'connection') continue;
+    const fit = measureConnections(own, activity.waits, connectionNs, requests, timeline);
+    if (fit) fits.set(own.queue.index, fit);
   }
   return {
     callNs,

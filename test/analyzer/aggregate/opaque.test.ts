@@ -48,6 +48,13 @@ for (const servers of [1, 2, 3]) {
   });
 }
 
+test('rule 3: a call that a coarse clock gives no length hides no server from those after it', () => {
+  const list = [...calls(2)];
+  const first = { ...list[0], startNs: -5e6, endNs: -5e6, durationNs: 0 };
+  const fit = fitOf(CallList.from([first, ...list]));
+  assert.equal(fit?.servers, 2);
+});
+
 test('rule 3: servers that did the work of three are not fewer', () => {
   assert.equal(fitOf(calls(2), { least: 3, most: 9 })?.servers, 3);
 });
