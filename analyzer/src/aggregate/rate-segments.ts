@@ -12,6 +12,10 @@ const MIN_BINS = 4;
 const MAX_BINS = 160;
 const FEWEST_BINS = 24;
 const REQUESTS_PER_BIN = 15;
+/** A slope of this many standard errors is no chance; pieces change by about this share and are no shorter than this. */
+const SLOPE_ERRORS = 3;
+const PIECE_CHANGE = 0.15;
+const PIECE_BINS = 8;
 /** Arrivals are never taken for more regular than this: what looks clockwork over few bins may be chance. */
 const LEAST_DISPERSION = 0.2;
 
@@ -56,11 +60,44 @@ export function rateSegments(startNs: Float64Array, weight: Float64Array, lastEn
       }
     }
   }
-  const segments: RateSegment[] = [];
-  for (let end = bins; end > 0; end = cut[end]) {
-    segments.unshift({ startNs: from + cut[end] * width, endNs: from + end * width });
+  const ends: number[] = [];
+  for (let end = bins; end > 0; end = cut[end]) ends.unshift(end);
+  const cuts = ends.flatMap((end, i) => piecesOf(before, i > 0 ? ends[i - 1] : 0, end));
+  return cuts.map((end, i) => ({
+    startNs: from + (i > 0 ? cuts[i - 1] : 0) * width,
+    endNs: from + end * width,
+  }));
+}
+
+/**
+ * Steps too small to be told apart, and ramps, lie in one segment, whose mean is then no rate that was offered: a queue
+ * that is full in a part of it looks half full. Where its rate rises or falls beyond chance, it is cut into equal pieces
+ * that change by little.
+ *
+ * @returns the ends of the pieces
+ */
+function piecesOf(before: Float64Array, start: number, end: number): number[] {
+  const n = end - start;
+  const total = before[end] - before[start];
+  let products = 0;
+  let squares = 0;
+  for (let b = start; b < end; b++) {
+    const t = b - start - (n - 1) / 2;
+    products += t * (before[b + 1] - before[b]);
+    squares += t * t;
   }
-  return segments;
+  const slope = products / squares;
+  let rest = 0;
+  for (let b = start; b < end; b++) {
+    const t = b - start - (n - 1) / 2;
+    rest += (before[b + 1] - before[b] - total / n - slope * t) ** 2;
+  }
+  // Its error by the scatter of the counts themselves: bursts make slopes by chance.
+  const error = Math.sqrt(Math.max(rest / (n - 2), total / n) / squares);
+  if (Math.abs(slope) < SLOPE_ERRORS * error) return [end];
+  const change = (Math.abs(slope) * n * n) / total;
+  const pieces = Math.max(1, Math.min(Math.floor(n / PIECE_BINS), Math.round(change / PIECE_CHANGE)));
+  return Array.from({ length: pieces }, (_, i) => start + Math.round(((i + 1) * n) / pieces));
 }
 
 /**

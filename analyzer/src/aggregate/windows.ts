@@ -127,7 +127,36 @@ function detectedSpans(requests: Requests): Span[] {
   let lastEndNs = 0;
   for (let i = 0; i < requests.count; i++)
     lastEndNs = Math.max(lastEndNs, requests.startNs[i] + requests.durationNs[i]);
-  return rateSegments(requests.startNs, requests.weight, lastEndNs);
+  const segments = rateSegments(requests.startNs, requests.weight, lastEndNs);
+  if (segments.length < 2) return segments;
+  const inFlight = new InFlight(requests);
+  const runNs = segments[segments.length - 1].endNs - segments[0].startNs;
+  return segments.flatMap((segment) => piecesOfState(segment, runNs / PIECES_OF_RUN, inFlight));
+}
+
+/** Detected windows in which the service was in several states are cut into about this part of the run. */
+const PIECES_OF_RUN = 10;
+/** Requests in flight in one piece that are more than this multiple of those in another, and this many more, are another state. */
+const OTHER_STATE = 2;
+const OTHER_STATE_LEAST = 3;
+const SAMPLES = 8;
+
+/**
+ * Bursts hide steps of the rate, but not what they do: where the requests in flight are not about the same throughout,
+ * the mean of the window would show a queue half full that was full in a part of it.
+ */
+function piecesOfState({ startNs, endNs }: Span, pieceNs: number, inFlight: InFlight): Span[] {
+  const n = Math.round((endNs - startNs) / pieceNs);
+  const at = (piece: number) => startNs + ((endNs - startNs) * piece) / n;
+  const pieces = Array.from({ length: n }, (_, i) => ({ startNs: at(i), endNs: at(i + 1) }));
+  const levels = pieces.map((piece) => {
+    let sum = 0;
+    for (let k = 0; k < SAMPLES; k++)
+      sum += inFlight.at(piece.startNs + ((piece.endNs - piece.startNs) * (k + 0.5)) / SAMPLES);
+    return sum / SAMPLES;
+  });
+  const varies = Math.max(...levels) > OTHER_STATE * Math.min(...levels) + OTHER_STATE_LEAST;
+  return n > 1 && varies ? pieces : [{ startNs, endNs }];
 }
 
 function assign(requests: Requests, spans: readonly Span[]): void {

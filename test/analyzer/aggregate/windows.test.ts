@@ -42,6 +42,37 @@ test('rule 1: paced arrivals show a smaller step than random ones would', () => 
   assert.equal(rateSegments(paced([60, 20]), ones(1200), 0).length, 1);
 });
 
+test('rule 1: a ramp too short to find its steps is cut into pieces of about even rates', () => {
+  let state = 7;
+  const random = () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+  // 20/s to 60/s within 7.5 s, at random: where the integral of the rate reaches a sum of exponential steps.
+  const list: number[] = [];
+  for (let sum = -Math.log(1 - random()); sum < 300; sum -= Math.log(1 - random()))
+    list.push(1.25e8 * (Math.sqrt(900 + 24 * sum) - 30));
+  const starts = Float64Array.from(list);
+  const rates = rateSegments(starts, ones(starts.length), 0).map(({ startNs, endNs }) => {
+    const n = starts.filter((ns) => ns >= startNs && ns < endNs).length;
+    return (n * 1e9) / (endNs - startNs);
+  });
+  assert.equal(rates.length, 3);
+  assert.ok(rates[0] < 36 && rates[1] > 40 && rates[1] < 50 && rates[2] > 53, `${rates}`);
+});
+
+test('rule 1: of one rate, a window in which a backlog grows is looked at in pieces; a calm one is not', () => {
+  const list = [
+    { perSecond: 30, seconds: 8 },
+    { perSecond: 90, seconds: 8 },
+  ];
+  const calm = { beforeMs: 2, lockedMs: 4, poolSize: 5, slots: 50 };
+  assert.equal(analyze(nestedService(list, calm, false)).windows.length, 2);
+  const { windows } = analyze(nestedService(list, { ...calm, lockedMs: 14 }, false));
+  assert.ok(windows.length > 4, `${windows.length}`);
+  assert.ok(Math.abs(windows[1].receivedPerSecond - 90) < 9, `${windows[1].receivedPerSecond}`);
+});
+
 test('rule 1: random arrivals of one rate are one window', () => {
   let state = 7;
   const random = () => {
