@@ -42,6 +42,7 @@ const STRETCHED_OWN = 0.65;
 /** Part of a hold that waiting on another queue must have become to be followed. */
 const STRETCHED_SHARE = 0.1;
 const IDLE_SERVER = 0.55;
+const WAITED_SHARE = 0.1;
 const BEYOND_TOP = 1.02;
 
 /**
@@ -66,7 +67,8 @@ export function findFirst(
   const reliefs = reliefsOf(network, lowest).filter(
     ({ queue }) => possible(queue.model) && queueing(queue.model, frame),
   );
-  const best = limiterOf(network, lowest, reliefs);
+  const limiter = limiterOf(network, lowest, reliefs);
+  const best = queueing(limiter.model, frame) && possible(limiter.model) ? limiter : lowest.queue;
   if (stretched !== null && stretched.model !== best.model) return { ...stretched, rule: '7a', nearTies: [] };
   const ties = nearTies(best, reliefs, frame, reached);
   const inner = reliefs[0]?.elasticity < TIED_ELASTICITY ? innerOf(best.model, ties, frame) : null;
@@ -210,6 +212,9 @@ function largestNestedGrowth(
     if (!model || seen.has(model)) continue;
     // Servers that were half idle make others wait by chance, but are not what fills the service.
     if (model.kind === 'downstream' && topUtilization(model, frame) < IDLE_SERVER) continue;
+    // Costs that grow (with time, by chance) stretch holds as well, but hardly anybody waits there.
+    if (!queueing(model, frame)) continue;
+    if (model.kind === 'downstream' && model.topWaitNs < WAITED_SHARE * model.meanHoldNs) continue;
     return model;
   }
   return null;

@@ -36,7 +36,13 @@ export const LEAST_ELASTICITY = 0.05;
 /** Reliefs this near help alike; of them the queue with the lowest rate alone is named. */
 const ALIKE = 0.04;
 
-/** Of a network the queue whose relief raises its lowest limit most; where none does, the cause of that limit. */
+/** Limits this near the lowest are reached together with it. */
+const TOGETHER = 1.06;
+
+/**
+ * Of a network the queue whose relief raises its lowest limit most. Where none does, several are full at once: of those
+ * the one that is full by itself, else the cause of that limit.
+ */
 export function limiterOf(
   network: readonly NetworkQueue[],
   lowest: Limit,
@@ -46,9 +52,19 @@ export function limiterOf(
   const alike = reliefs.filter(
     ({ elasticity }) => elasticity >= LEAST_ELASTICITY && elasticity >= most - ALIKE,
   );
-  return alike
+  if (alike.length > 0) return lowestAlone(alike.map(({ queue }) => queue));
+  const together = limitsOf(network).filter(({ perSecond }) => perSecond <= TOGETHER * lowest.perSecond);
+  const full = reliefs
     .map(({ queue }) => queue)
-    .reduce((a, b) => (b.alonePerSecond! < a.alonePerSecond! ? b : a), alike[0]?.queue ?? lowest.cause);
+    .filter(
+      (queue) =>
+        queue.alonePerSecond! <= TOGETHER * lowest.perSecond && together.some((one) => one.queue === queue),
+    );
+  return full.length > 0 ? lowestAlone(full) : lowest.cause;
+}
+
+function lowestAlone(queues: readonly NetworkQueue[]): NetworkQueue {
+  return queues.reduce((a, b) => (b.alonePerSecond! < a.alonePerSecond! ? b : a));
 }
 
 /** Half as many servers again, at least one more; a loop half as fast again, which shortens what others wait for it. */

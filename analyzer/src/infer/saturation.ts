@@ -86,13 +86,20 @@ export function isSaturated(model: QueueModel, frame: Frame, closed = false): bo
     );
   }
   if (u === null) return false;
-  // Servers counted at the fullest moment are all busy there: only waits that grow beyond the service tell.
-  if (model.kind === 'lock' && model.queue.holdsRebuilt && model.capacity !== null && model.capacity > 1) {
-    if (model.topWaitNs < model.meanHoldNs) return false;
-  }
+  if (model.queue.holdsRebuilt && !waitsLikeFull(model)) return false;
   if (u >= FULL || (closed && u >= FULL_CLOSED)) return true;
   if (frame.timeline.sampling.kind !== 'none' && u > FULL_SAMPLED) return true;
   return lossesGrow(model) && u >= FULL_LOSING;
+}
+
+/**
+ * Servers counted at the fullest moment are all busy there, and holds of several rows without keys fill one: of what was
+ * rebuilt only waits tell. Who meets a full queue waits at least until the next of its servers is free; of a lock, whose
+ * rows nobody knows, for a whole hold.
+ */
+function waitsLikeFull({ kind, capacity, processes, meanHoldNs, topWaitNs }: QueueModel): boolean {
+  const servers = kind === 'lock' || capacity === null ? 1 : Math.max(1, capacity / processes);
+  return topWaitNs >= meanHoldNs / servers;
 }
 
 /** Hold of a queue per visit over some windows, and the waits nested in it by queue, ns. */

@@ -49,9 +49,9 @@ test('rule 1: a ramp too short to find its steps is cut into pieces of about eve
     return state / 2_147_483_647;
   };
   // 20/s to 60/s within 7.5 s, at random: where the integral of the rate reaches a sum of exponential steps.
+  const step = () => -Math.log(1 - random());
   const list: number[] = [];
-  for (let sum = -Math.log(1 - random()); sum < 300; sum -= Math.log(1 - random()))
-    list.push(1.25e8 * (Math.sqrt(900 + 24 * sum) - 30));
+  for (let sum = step(); sum < 300; sum += step()) list.push(1.25e8 * (Math.sqrt(900 + 24 * sum) - 30));
   const starts = Float64Array.from(list);
   const rates = rateSegments(starts, ones(starts.length), 0).map(({ startNs, endNs }) => {
     const n = starts.filter((ns) => ns >= startNs && ns < endNs).length;

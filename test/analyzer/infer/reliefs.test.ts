@@ -88,3 +88,24 @@ test('of reliefs that help alike the queue with the lowest rate alone is named',
   const alike = [fast, slow].map((one) => ({ queue: one, factor: 2, perSecond: 120, elasticity: 0.2 }));
   assert.equal(limiterOf([slow, fast], limitsOf([slow, fast])[0], alike), slow);
 });
+
+test('where nothing helps alone because two are full together, the one that is full by itself limits', () => {
+  const loop = queue({ index: 2, name: 'eventloop', kind: 'eventloop', demandMs: 2, servers: 1 });
+  const network = [
+    queue({ index: 0, name: 'risk', kind: 'downstream', demandMs: 8.2, servers: 1 }),
+    queue({
+      index: 1,
+      name: 'pool',
+      kind: 'pool',
+      demandMs: 12,
+      servers: 2,
+      loopWaits: new Map([[2, { alwaysNs: 4.6 * MS, atEvenOddsNs: 0 }]]),
+    }),
+    loop,
+  ];
+  const [lowest] = limitsOf(network);
+  assert.equal(lowest.queue.model.name, 'pool');
+  assert.ok(lowest.perSecond > 117 && lowest.perSecond < 122, `${lowest.perSecond}`);
+  assert.ok(reliefsOf(network, lowest).every(({ elasticity }) => elasticity < 0.05));
+  assert.equal(limiterOf(network, lowest).model.name, 'risk');
+});

@@ -68,6 +68,8 @@ export interface Sketch {
   readonly loss?: readonly number[];
   readonly capacity?: number;
   readonly demandMs?: number;
+  /** Its holds were rebuilt from official spans. */
+  readonly rebuilt?: boolean;
 }
 
 /** A queue as the rules of the verdict see it. */
@@ -82,7 +84,12 @@ export function model(sketch: Sketch, rates: readonly number[] = RATES): QueueMo
     lane.nestedNs.set(Number(queue), sums(values));
   const series = {
     ...lane,
-    queue: { index: sketch.index, name: sketch.name, kind: sketch.kind },
+    queue: {
+      index: sketch.index,
+      name: sketch.name,
+      kind: sketch.kind,
+      holdsRebuilt: sketch.rebuilt ?? false,
+    },
     arrivals: Float64Array.from(n),
     waits: Float64Array.from(n),
     waitNs: sums(sketch.waitMs),
@@ -100,6 +107,7 @@ export function model(sketch: Sketch, rates: readonly number[] = RATES): QueueMo
     serversByWindow: null,
     visits: 1,
     demandNs: (sketch.demandMs ?? 5) * MS,
+    meanHoldNs: mean(sketch.holdMs ?? [5]) * MS,
     saturatesAt: sketch.saturatesAt,
     saturatesBetween: null,
     serviceNs: new Map(),
