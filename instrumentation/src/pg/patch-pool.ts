@@ -78,7 +78,7 @@ function callPool(
 ): unknown {
   const settled = function (this: unknown, ...args: Parameters<PoolCallback>) {
     wait.settle(args[0], args[1]);
-    return activeContext() === wait.caller
+    return wait.isBound || activeContext() === wait.caller
       ? callback.apply(this, args)
       : runIn(wait.caller, callback, this, args);
   };

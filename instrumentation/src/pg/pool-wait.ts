@@ -94,6 +94,8 @@ export class PoolWait implements Linked<PoolWait> {
   isListed = false;
   /** Where the caller's callback continues. */
   readonly caller: Context = activeContext();
+  /** The official instrumentation is around ours, in a request: then it has bound the callback to its context. */
+  readonly isBound: boolean;
   readonly #state: PoolState;
   readonly #capacity: number | undefined;
   readonly #inUse: number | undefined;
@@ -125,7 +127,8 @@ export class PoolWait implements Linked<PoolWait> {
       this.#queueDepth = Math.max(0, pending - idle - (max - total));
       this.#queued = pending >= idle + (max - total);
     }
-    takePoolSpan();
+    this.isBound =
+      (takePoolSpan() as { parentSpanContext?: object } | undefined)?.parentSpanContext !== undefined;
     this.#state.waiting.add(this);
   }
 

@@ -245,7 +245,7 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
       plan.timing.uncontended.add(reply.readyMs - reply.sentMs);
     const attempt: Attempt = {
       ...reply,
-      uncontendedMs: plan.timing.uncontended.value,
+      timing: plan.timing,
       autocommit,
       result: ending.result,
       inTheWay,
@@ -275,7 +275,6 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
       hold,
       claim,
       attempt: seen === undefined ? attempt : { ...attempt, seen: seen.take(lock.relation) },
-      timing: plan.timing,
       idleMs: this.#begin.value,
       several: !row.identifies && ending.countsRows !== null && (ending.countsRows ?? 1) > 1,
     });

@@ -1,5 +1,4 @@
-import type { Timing } from '../sql/plan-cache.ts';
-import type { Attempt, InferredWait } from './infer-wait.ts';
+import { type Attempt, delayOf, type InferredWait } from './infer-wait.ts';
 
 /** When a row was taken, within the statement that asked for it. */
 export interface Grant {
@@ -16,26 +15,24 @@ const MIN_ASSUMED_MS = 5;
 const MIN_ASSUMED_RATIO = 5;
 
 /**
+ * Says when a statement got its row, and learns from it how long its like run on after that: what waited tells.
+ *
  * @param wait what it waited for its row: it had it when the wait ended.
- * @param timing of statements of its text. One that waited tells how long they run on once they have their row.
  * @param idleMs what a statement takes that does nothing, on this connection; null where that is not known.
  * @returns its grant: at the latest with its reply.
  */
-export function grantOf(
-  attempt: Attempt,
-  wait: InferredWait | null,
-  timing: Timing,
-  idleMs: number | null,
-): Grant {
-  const { sentMs, answeredMs } = attempt;
-  if (wait !== null) {
-    if (!wait.estimated) timing.afterGrant.add(Math.max(0, answeredMs - wait.endMs));
-    return { atMs: wait.endMs, assumed: false };
-  }
+export function grantOf(attempt: Attempt, wait: InferredWait | null, idleMs: number | null): Grant {
+  const { sentMs, answeredMs, timing, inTheWay } = attempt;
+  const isCertain = wait?.estimated === false;
+  if (isCertain && delayOf(attempt, wait.endMs - sentMs) === 'delayed')
+    timing.afterGrant.add(Math.max(0, answeredMs - wait.endMs));
+  // Somebody held the row while it ran, and it did not wait: it asked for it at its end.
+  if (wait === null && inTheWay.length > 0) timing.afterGrant.add(0);
+  if (isCertain) return { atMs: wait.endMs, assumed: false };
   const learnedMs = timing.afterGrant.value;
   const afterMs = learnedMs ?? assumedMs(timing.uncontended.value, idleMs);
-  if (afterMs < MIN_AFTER_GRANT_MS) return { atMs: answeredMs, assumed: false };
-  return { atMs: Math.max(sentMs, answeredMs - afterMs), assumed: learnedMs === null };
+  if (afterMs < MIN_AFTER_GRANT_MS) return { atMs: Math.max(answeredMs, wait?.endMs ?? 0), assumed: false };
+  return { atMs: Math.max(wait?.endMs ?? sentMs, answeredMs - afterMs), assumed: learnedMs === null };
 }
 
 /** A statement that names its row mostly finds it at once, locks it before any trigger runs, and is busy with the rest. */

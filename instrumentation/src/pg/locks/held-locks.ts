@@ -1,5 +1,4 @@
 import { isExclusive, type LockMode } from '../sql/plan.ts';
-import type { Timing } from '../sql/plan-cache.ts';
 import type { Claim } from './claim.ts';
 import type { Attempt } from './infer-wait.ts';
 import type { Reply } from './reply.ts';
@@ -11,8 +10,6 @@ export interface OpenHold {
   readonly claim: Claim;
   /** How it was got; undefined once that is written. */
   attempt: Attempt | undefined;
-  /** How long statements like the one that took it run. */
-  readonly timing: Timing;
   /** What a statement that does nothing takes on this connection, ms; null where none was seen. */
   readonly idleMs: number | null;
   /** Its predicate matched several rows: their waits are real, but they are no queue for one row. */

@@ -1,5 +1,6 @@
 import type { Attributes, Link } from '@opentelemetry/api';
 import { conflicts, type LockMode } from '../sql/plan.ts';
+import type { Timing } from '../sql/plan-cache.ts';
 import type { LockHold, LockOwner, Row } from './row.ts';
 
 /** What one statement saw of one row; all times monotonic ms. */
@@ -8,8 +9,8 @@ export interface Attempt {
   /** Reply, minus the time it may have lain in the event loop. */
   readonly answeredMs: number;
   readonly repliedMs: number;
-  /** Typical time of such a statement without a holder; null where it is not known. */
-  readonly uncontendedMs: number | null;
+  /** How long such statements take. */
+  readonly timing: Timing;
   /** As {@link LockHold.autocommit}: the order of grants is not certain, there are only bounds. */
   readonly autocommit: boolean;
   /**
@@ -39,6 +40,8 @@ export interface InferredWait {
 
 /** A reply this much later than the last release of ours means another holder came between. */
 const MIN_FOREIGN_GAP_MS = 3;
+/** Of statements that take this long by themselves it shows whether they waited. */
+const MIN_SLOW_MS = 5;
 const MAX_UNCERTAINTY_SHARE = 0.2;
 const MAX_UNCERTAINTY_MS = 1;
 
@@ -62,6 +65,25 @@ export function undecidedRow(attempt: Attempt): Row | undefined {
   )?.row;
 }
 
+/** Whether a statement that ran while somebody held its row was longer for it; `unclear`: that does not show. */
+export type Delay = 'delayed' | 'undelayed' | 'unclear';
+
+/**
+ * A slow statement may need its row only at its end: a query inside it comes first. Then it takes no longer than by
+ * itself (the least: cold connections and foreign holders make others longer), whoever holds the row meanwhile.
+ *
+ * @param waitMs how long it waited if it wanted its row at once.
+ */
+export function delayOf({ timing, sentMs, answeredMs, result }: Attempt, waitMs: number): Delay {
+  const { value: medianMs, least: leastMs } = timing.uncontended;
+  if (result === 'refused' || medianMs === null || leastMs === null || leastMs < MIN_SLOW_MS)
+    return 'delayed';
+  const noiseMs = 1 + 2 * (medianMs - leastMs);
+  if (waitMs >= 2 * noiseMs) return answeredMs - sentMs - leastMs < waitMs / 2 ? 'undelayed' : 'delayed';
+  const afterMs = timing.afterGrant.value;
+  return afterMs !== null && afterMs < leastMs / 2 ? 'undelayed' : 'unclear';
+}
+
 /**
  * Infers how long a statement waited for its row from what this process knows of the row's holders. For the
  * next in line a hold ends between the COMMIT that was sent and its reply, and not after its own reply.
@@ -79,11 +101,12 @@ export function inferWait(attempt: Attempt): InferredWait | null {
   const endSentMs = Math.min(last.endSentMs ?? repliedMs, repliedMs);
   const releasedMs = Math.min(last.releasedMs ?? answeredMs, repliedMs);
   const endRepliedMs = last.releasedMs === undefined ? repliedMs : last.endRepliedMs;
+  if (delayOf(attempt, releasedMs - sentMs) === 'undelayed') return null;
   const gapMs = answeredMs - releasedMs;
   const correctionMs = Math.max(repliedMs - answeredMs, endRepliedMs - releasedMs);
   const late = result === 'granted' && gapMs > Math.max(MIN_FOREIGN_GAP_MS, correctionMs);
   // How long such a statement takes by itself is not known yet: then a late reply proves no other holder.
-  const ownMs = attempt.uncontendedMs;
+  const ownMs = attempt.timing.uncontended.value;
   const foreign = late && ownMs !== null && gapMs > 3 * ownMs;
   const endMs = foreign
     ? Math.max(releasedMs, answeredMs - ownMs)

@@ -27,7 +27,7 @@ export function recordHold(rows: DatabaseRows, entry: OpenHold): void {
     if (wait === null && !isOneRow) return;
     const countsAsHold = isOneRow && !hold.autocommit;
     const grant = countsAsHold
-      ? grantOf(attempt, wait, entry.timing, entry.idleMs)
+      ? grantOf(attempt, wait, entry.idleMs)
       : { atMs: hold.grantedMs, assumed: false };
     emitLock({
       rows,

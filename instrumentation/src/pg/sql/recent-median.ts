@@ -1,7 +1,7 @@
 /** So few that it follows a change within seconds, so many that four outliers in a row do not move it. */
 const SIZE = 9;
 
-/** The median of the last values of something. */
+/** The median, and the least, of the last values of something. */
 export class RecentMedian {
   readonly #recent = new Float64Array(SIZE);
   readonly #sorted = new Float64Array(SIZE);
@@ -11,6 +11,11 @@ export class RecentMedian {
   /** @returns null before the first value; between two, the lower one. */
   get value(): number | null {
     return this.#count === 0 ? null : this.#sorted[(this.#count - 1) >> 1];
+  }
+
+  /** @returns the least of at least three values: fewer may all be those of a cold start. */
+  get least(): number | null {
+    return this.#count < 3 ? null : this.#sorted[0];
   }
 
   add(value: number): void {
