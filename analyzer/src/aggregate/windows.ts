@@ -186,7 +186,7 @@ function settleWeights(
   const offeredTotal = offered.reduce((a, b) => a + b, 0);
   let inside = 0;
   for (const w of requests.window) if (w >= 0) inside++;
-  if (inside >= SAMPLED_BELOW * offeredTotal) return unsampled;
+  if (inside + sentLate(requests, spans) >= SAMPLED_BELOW * offeredTotal) return unsampled;
   const success = requests.outcomes.indexOf('success');
   const members = spans.map((_, w) => {
     const own: number[] = [];
@@ -213,6 +213,21 @@ function settleWeights(
     `the export holds ${(100 * kept).toFixed(0)} % of the requests the load plan sent and states no sampling (tracestate ot=th); each was taken to stand for ${(1 / kept).toFixed(1)}`,
   );
   return { kind: 'thinned', keptShare: kept, keptAboveNs: null };
+}
+
+/**
+ * A generator with few connections sends what it planned after the step's end: between two steps, or until as long after
+ * the last one as that lasted. @returns how many requests start there.
+ */
+function sentLate(requests: Requests, spans: readonly Span[]): number {
+  const last = spans[spans.length - 1];
+  const untilNs = last.endNs + (last.endNs - last.startNs);
+  let late = 0;
+  for (let i = 0; i < requests.count; i++) {
+    const startNs = requests.startNs[i];
+    if (requests.window[i] < 0 && startNs >= spans[0].startNs && startNs < untilNs) late++;
+  }
+  return late;
 }
 
 /** Inherited backlog above this multiple of what the window itself keeps in flight makes it a recovery window. */

@@ -46,3 +46,19 @@ test('a sampled export that is cut off besides is both', () => {
   assert.equal(windows.length, 2);
   assert.match(notes.map((note) => note.text).join('\n'), /ends/);
 });
+
+test('requests that a generator with few connections sent after their step are no sampling', () => {
+  const out = new Export();
+  const at = (seconds: number) => String(EPOCH_NS + BigInt(seconds) * 1_000_000_000n);
+  // Planned 100 and 400; the service takes 25/s of the second step, whose rest the generator sends when it can.
+  for (let i = 0; i < 100; i++) out.request(i * 100, i * 100 + 10);
+  for (let i = 0; i < 400; i++) out.request(10_000 + i * 40, 10_000 + i * 40 + 200);
+  const steps = [10, 40].map((arrivalsPerSecond, i) => ({
+    startUnixNano: at(10 * i),
+    endUnixNano: at(10 * i + 10),
+    arrivalsPerSecond,
+  }));
+  const { sampling, windows } = analyze(out.plan({ steps }).input());
+  assert.equal(sampling.kind, 'none');
+  assert.ok(Math.abs(windows[1].receivedPerSecond - 25) < 1, `${windows[1].receivedPerSecond}`);
+});
