@@ -134,15 +134,31 @@ export function hexWord(text: string, at: number): number {
   return word;
 }
 
+/** The trace id that was read last: the spans of a request end one after the other. */
+let lastTraceId = '';
+let trace0 = 0;
+let trace1 = 0;
+let trace2 = 0;
+let trace3 = 0;
+
+function readTraceId(traceId: string): void {
+  lastTraceId = traceId;
+  trace0 = hexWord(traceId, 0);
+  trace1 = hexWord(traceId, 8);
+  trace2 = hexWord(traceId, 16);
+  trace3 = hexWord(traceId, 24);
+}
+
 /** @returns an identity as words, whoever made it. */
 export function identityOf(context: SpanContext): SpanIdentity {
   if (context instanceof SpanIdentity) return context;
   const { traceId, spanId, traceFlags, traceState, isRemote } = context;
+  if (traceId !== lastTraceId) readTraceId(traceId);
   return new SpanIdentity(
-    hexWord(traceId, 0),
-    hexWord(traceId, 8),
-    hexWord(traceId, 16),
-    hexWord(traceId, 24),
+    trace0,
+    trace1,
+    trace2,
+    trace3,
     hexWord(spanId, 0),
     hexWord(spanId, 8),
     traceFlags,
