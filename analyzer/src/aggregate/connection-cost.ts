@@ -7,7 +7,7 @@ import type { WaitList } from './wait-list.ts';
 import type { Timeline } from './windows.ts';
 
 /**
- * Cost is that of connections that said no other was ahead, else of those that overlap no earlier one; fewer than this
+ * Cost is that of connections that said no other was ahead, else (nothing left out) of those that overlap no earlier one; fewer than this
  * cannot give it, and the fastest of all do.
  */
 const FEWEST_IDLE = 10;
@@ -33,7 +33,8 @@ export function measureConnections(
   const idle = mine.filter(
     (i) => waits.depth[i] === 0 && (waits.inUse[i] || 0) < (capacity || Number.POSITIVE_INFINITY),
   );
-  const alone = idle.length >= FEWEST_IDLE ? idle : openedAlone(mine, waits);
+  const isWhole = timeline.sampling.kind === 'none';
+  const alone = idle.length >= FEWEST_IDLE || !isWhole ? idle : openedAlone(mine, waits);
   const chosen = alone.length >= FEWEST_IDLE ? alone : fastest(mine, ns);
   let sum = 0;
   let weights = 0;
@@ -60,9 +61,7 @@ export function measureConnections(
     const end = windowAt(timeline.windows, waits.endNs[i]);
     if (end >= 0) own.completions[end] += weight;
   }
-  return capacity > 0 || timeline.sampling.kind !== 'none'
-    ? null
-    : fitConnections(own, mine, waits, base, requests, timeline);
+  return capacity > 0 || !isWhole ? null : fitConnections(own, mine, waits, base, requests, timeline);
 }
 
 /** @returns those that no other connection was being opened beside when they began. */

@@ -1,4 +1,4 @@
-import { median } from './averages.ts';
+import { mean, median } from './averages.ts';
 import type { Baselines } from './opaque.ts';
 import { type Demand, type Frame, type QueueModel, topWindows } from './queue-model.ts';
 import { type Rate, UNKNOWN_RATE } from './rate.ts';
@@ -35,7 +35,11 @@ export function serverRate(
   // Calls that take several times their cost stand in the server's queue: what it completes then is its rate.
   const sampled = timeline.sampling.kind !== 'none';
   const plateau = plateauRate(own, demand, frame, meanWaitNs, sampled ? 0.5 * base : DEEP * base);
-  const fitted = fit !== null && fit.r2 > FIT_R2 && queueRatio > FIT_QUEUE;
+  const fitted =
+    fit !== null &&
+    fit.r2 > FIT_R2 &&
+    queueRatio > FIT_QUEUE &&
+    !busyWithoutQueue(own, fit.servers, frame, meanWaitNs);
   const fittedRate = fitted ? fit.servers / ((demand.visits * base) / 1e9) : null;
   if (plateau !== null && !sampled && (fittedRate === null || fittedRate > AGREES * plateau)) {
     return { saturatesAt: plateau, how: PLATEAU_HOW, queueRatio, inflation };
@@ -69,6 +73,25 @@ export function serverRate(
     return { saturatesAt: plateau, how: PLATEAU_HOW, queueRatio, inflation };
   }
   return { ...UNKNOWN_RATE, queueRatio, inflation };
+}
+
+/** Servers busy for this share of the time make callers wait, on average at least this share of a call. */
+const BUSY = 0.9;
+const BUSY_WAIT = 0.5;
+
+/** A fit has too few servers where they would all have been busy, yet calls were hardly slower: they waited elsewhere. */
+function busyWithoutQueue(
+  own: Series,
+  servers: number,
+  { rising, timeline }: Frame,
+  meanWaitNs: readonly number[],
+): boolean {
+  const base = own.baseNs ?? 0;
+  const busy = rising.filter((w) => {
+    const costNs = own.holds[w] > 0 ? own.holdNs[w] / own.holds[w] : base;
+    return own.completions[w] * costNs > BUSY * servers * timeline.windows[w].seconds * 1e9;
+  });
+  return busy.length >= 2 && mean(busy.map((w) => meanWaitNs[w])) < BUSY_WAIT * base;
 }
 
 export const PLATEAU_HOW = 'completions stay at this rate while calls slow down';

@@ -135,3 +135,28 @@ test('too few requests to know what is usual: their time is unaccounted, not a w
   );
   assert.equal(requests.coverage, 0.5);
 });
+
+test('official spans: slots that nobody may wait for show by what is turned away before it calls anything', () => {
+  const slots = 4;
+  const heldMs = 40;
+  const out = new Export();
+  // Two by two, so that some are turned away before all slots are always in use; 100/s is what the slots take.
+  const { arrivalsMs, plan } = steps(
+    [20, 40, 60, 90, 120, 150].map((perSecond) => ({ perSecond, seconds: 4 })),
+  );
+  const freeMs = Array<number>(slots).fill(0);
+  for (const [i, even] of arrivalsMs.entries()) {
+    const at = arrivalsMs[i - (i % 2)] ?? even;
+    const slot = freeMs.findIndex((until) => until <= at);
+    if (slot < 0) {
+      out.request(at, at + 0.3, { failed: true, status: 503 });
+      continue;
+    }
+    freeMs[slot] = at + heldMs;
+    out.request(at, at + heldMs).call('GET', 'risk', at + 1, at + heldMs - 1);
+  }
+  const { verdict } = analyze(out.plan(plan).input());
+  assert.equal(verdict.first?.kind, 'admission');
+  assert.ok(Math.abs(verdict.kneePerSecond! / 100 - 1) < 0.15, `${verdict.kneePerSecond}/s`);
+  assert.ok(verdict.findings.some(({ id }) => id === 'loses-without-waiting'));
+});

@@ -1,4 +1,9 @@
-import { RESOURCE_EVENT_LOOP, RESOURCE_HTTP_SERVER, SEGMENTS } from '@waitfall/instrumentation/conventions';
+import {
+  OUTCOMES,
+  RESOURCE_EVENT_LOOP,
+  RESOURCE_HTTP_SERVER,
+  SEGMENTS,
+} from '@waitfall/instrumentation/conventions';
 import type { Classes } from '../../classify/types.ts';
 import type { Piece } from '../../partition/types.ts';
 import type { Forest } from '../../tree/types.ts';
@@ -12,8 +17,12 @@ import type { Requests } from '../requests-types.ts';
 /** A leading gap that grows this many times as much as the others (plus 0.3 ms) is admission, not the event loop. */
 const ADMISSION_FACTOR = 4;
 const ADMISSION_NS = 3e5;
+/** Requests answered "rejected" before they called anything: this share more at the top than at low load is admission, too. */
+const ADMISSION_LOSSES = 0.02;
 /** A place in fewer requests at low load has no usual length. */
 const FEWEST = 5;
+
+const REJECTED = OUTCOMES.indexOf('rejected');
 
 /** A stretch no call explains: CPU, plus what it waited for the event loop or a slot. */
 interface Gap {
@@ -51,8 +60,11 @@ export function rebuildGaps(
     cost.get(place) ?? (leading && seen.has(requests.route[i]) ? 0 : null);
   const growth = (leading: boolean): number =>
     meanWait(gaps, requests, top, usualOf, leading) - meanWait(gaps, requests, low, usualOf, leading);
-  const admission = growth(true) > ADMISSION_FACTOR * growth(false) + ADMISSION_NS;
   const success = requests.outcomes.indexOf('success');
+  const turnedAway = (i: number): boolean =>
+    requests.outcomes[requests.outcome[i]] === 'rejected' && gaps[i].length <= 1;
+  const loses = shareOf(requests, top, turnedAway) - shareOf(requests, low, turnedAway) > ADMISSION_LOSSES;
+  const admission = loses || growth(true) > ADMISSION_FACTOR * growth(false) + ADMISSION_NS;
   for (let i = 0; i < requests.count; i++) {
     const { root } = forest.trees[requests.tree[i]];
     const { service, instance } = forest.table.resources[forest.table.resource[root]];
@@ -102,9 +114,22 @@ export function rebuildGaps(
       }
     }
     const rejected = requests.outcome[i] !== success && gaps[i].length <= 1;
-    if (admission && !rejected) {
-      const queue = index.of('admission', RESOURCE_HTTP_SERVER, service);
-      queue.holdsRebuilt = true;
+    if (!admission) continue;
+    const queue = index.of('admission', RESOURCE_HTTP_SERVER, service);
+    queue.holdsRebuilt = true;
+    if (turnedAway(i)) {
+      activity.waits.push({
+        queue: queue.index,
+        instance: index.instance(queue, instance),
+        request: i,
+        row: root,
+        startNs: originNs + forest.start[root],
+        endNs: originNs + forest.start[root],
+        outcome: REJECTED,
+        inUse: null,
+        depth: null,
+      });
+    } else if (!rejected) {
       activity.holds.push({
         queue: queue.index,
         instance: index.instance(queue, instance),
@@ -143,6 +168,22 @@ function collectGaps(forest: Forest, classes: Classes, requests: Requests): Gap[
     }
     return out;
   });
+}
+
+/** Of the requests of some windows, those for which something holds, 0..1. */
+function shareOf(
+  { count, window }: Requests,
+  windows: ReadonlySet<number>,
+  holds: (i: number) => boolean,
+): number {
+  let all = 0;
+  let found = 0;
+  for (let i = 0; i < count; i++) {
+    if (!windows.has(window[i])) continue;
+    all++;
+    if (holds(i)) found++;
+  }
+  return all > 0 ? found / all : 0;
 }
 
 /** Routes with enough requests at low load to say what is usual there. */
