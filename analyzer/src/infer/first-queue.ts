@@ -69,7 +69,8 @@ export function findFirst(
   );
   const limiter = limiterOf(network, lowest, reliefs);
   const best = queueing(limiter.model, frame) && possible(limiter.model) ? limiter : lowest.queue;
-  if (stretched !== null && stretched.model !== best.model) return { ...stretched, rule: '7a', nearTies: [] };
+  const follows = stretched !== null && stretched.model !== best.model && !isClearOfSample(reliefs, frame);
+  if (follows) return { ...stretched, rule: '7a', nearTies: [] };
   const ties = nearTies(best, reliefs, frame, reached);
   const inner = reliefs[0]?.elasticity < TIED_ELASTICITY ? innerOf(best.model, ties, frame) : null;
   const model = inner ?? best.model;
@@ -79,6 +80,11 @@ export function findFirst(
     rule: inner === null ? '7' : '7b',
     nearTies: [best.model, ...ties].filter((one) => one !== model),
   };
+}
+
+/** Of a sample, single windows look full by chance: what the network says clearly then stands against rule 7a. */
+function isClearOfSample(reliefs: readonly Relief[], { timeline }: Frame): boolean {
+  return timeline.sampling.kind !== 'none' && (reliefs[0]?.elasticity ?? 0) >= TIED_ELASTICITY;
 }
 
 /**

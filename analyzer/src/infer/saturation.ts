@@ -6,6 +6,8 @@ const WAIT_FACTOR = 1.5;
 const WAIT_NS_PER_REQUEST = 1e5;
 const FULL = 0.9;
 const FULL_SAMPLED = 0.81;
+/** No gap between two holds, give or take the edges of a window. */
+const BRIM = 0.97;
 /** Users who wait do not arrive: a closed loop never fills a queue to the brim. */
 const FULL_CLOSED = 0.85;
 const SERVER_BELOW_TOP = 0.97;
@@ -44,7 +46,16 @@ export function lossesGrow(model: QueueModel): boolean {
 }
 
 export function queueing(model: QueueModel, frame: Frame): boolean {
-  return waitsGrow(model, frame) || lossesGrow(model);
+  return waitsGrow(model, frame) || lossesGrow(model) || fullThroughout(model, frame);
+}
+
+/** Busy all the time in every window, with a queue longer than its servers: it was overloaded before the first of them. */
+function fullThroughout({ utilization, meanWaitNs, meanHoldNs, queue }: QueueModel, frame: Frame): boolean {
+  return (
+    frame.rising.length > 1 &&
+    !queue.holdsRebuilt &&
+    frame.rising.every((w) => (utilization[w] ?? 0) >= BRIM && meanWaitNs[w] >= meanHoldNs)
+  );
 }
 
 /** Highest utilisation over the rising windows; null when unknown. */
@@ -86,7 +97,7 @@ export function isSaturated(model: QueueModel, frame: Frame, closed = false): bo
     );
   }
   if (u === null) return false;
-  if (model.queue.holdsRebuilt && !waitsLikeFull(model)) return false;
+  if (model.queue.holdsRebuilt && !lossesGrow(model) && !waitsLikeFull(model)) return false;
   if (u >= FULL || (closed && u >= FULL_CLOSED)) return true;
   if (frame.timeline.sampling.kind !== 'none' && u > FULL_SAMPLED) return true;
   return lossesGrow(model) && u >= FULL_LOSING;

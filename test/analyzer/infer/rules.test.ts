@@ -142,3 +142,10 @@ test('every number of a verdict is finite', () => {
   };
   check({ verdict, resources, windows }, '');
 });
+
+test('rule 6: a row that was overloaded from the first step on is full, though its waits grow no more', () => {
+  const steps = [110, 130, 150, 170].map((perSecond) => ({ perSecond, seconds: 3 }));
+  const { verdict } = analyze(nestedService(steps, SERVICE));
+  assert.equal(verdict.first?.resource, 'lock:campaign');
+  near(verdict.kneePerSecond, 1000 / 12, 0.05);
+});
