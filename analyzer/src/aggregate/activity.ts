@@ -15,8 +15,9 @@ export interface Queue {
   readonly service: string;
   /** Process by process, in order of appearance; one entry for shared queues. */
   readonly instances: string[];
-  /** Largest stated capacity by instance; null where not stated. */
+  /** Largest stated capacity by instance, and the least: others where it was resized while it ran; null where not stated. */
   readonly statedCapacity: (number | null)[];
+  readonly leastCapacity: (number | null)[];
   /** By instance: most servers seen busy, and most seen busy by somebody who had to queue. */
   readonly maxInUse: number[];
   readonly queuedInUse: number[];

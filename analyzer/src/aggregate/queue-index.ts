@@ -80,6 +80,7 @@ export class QueueIndex {
         service,
         instances: [],
         statedCapacity: [],
+        leastCapacity: [],
         maxInUse: [],
         queuedInUse: [],
         holdsRebuilt: false,
@@ -105,6 +106,7 @@ export class QueueIndex {
       at = queue.instances.push(own) - 1;
       this.#met[queue.index].instances.push([]);
       queue.statedCapacity.push(null);
+      queue.leastCapacity.push(null);
       queue.maxInUse.push(0);
       queue.queuedInUse.push(0);
     }
@@ -132,8 +134,8 @@ export class QueueIndex {
       return Int32Array.from(other.instances, (name, k) => {
         const at = this.#instanceOf(own, name);
         ownMet.instances[at].push(...moved(met[i].instances[k]));
-        const capacity = other.statedCapacity[k];
-        if (capacity !== null) own.statedCapacity[at] = Math.max(own.statedCapacity[at] ?? 0, capacity);
+        noteStated(own, at, other.statedCapacity[k]);
+        noteStated(own, at, other.leastCapacity[k]);
         own.maxInUse[at] = Math.max(own.maxInUse[at], other.maxInUse[k]);
         own.queuedInUse[at] = Math.max(own.queuedInUse[at], other.queuedInUse[k]);
         return at;
@@ -184,6 +186,7 @@ export class QueueIndex {
         service: old.scope === 'shared' ? first[id].service : old.service,
         instances: moved(old.instances),
         statedCapacity: moved(old.statedCapacity),
+        leastCapacity: moved(old.leastCapacity),
         maxInUse: moved(old.maxInUse),
         queuedInUse: moved(old.queuedInUse),
       };
@@ -233,7 +236,13 @@ function inverse(order: readonly number[]): Int32Array {
   return to;
 }
 
-/** Remembers the largest stated capacity of an instance, and the most servers seen busy: by whoever queued or was turned away, all of them. */
+function noteStated({ statedCapacity, leastCapacity }: Queue, at: number, capacity: number | null): void {
+  if (capacity === null) return;
+  statedCapacity[at] = Math.max(statedCapacity[at] ?? 0, capacity);
+  leastCapacity[at] = Math.min(leastCapacity[at] ?? Number.POSITIVE_INFINITY, capacity);
+}
+
+/** Remembers the largest and the least stated capacity of an instance, and the most servers seen busy: by whoever queued or was turned away, all of them. */
 export function noteCapacity(
   queue: Queue,
   at: number,
@@ -242,9 +251,7 @@ export function noteCapacity(
   depth: number | null,
   rejected = false,
 ): void {
-  if (capacity !== null && capacity > 0) {
-    queue.statedCapacity[at] = Math.max(queue.statedCapacity[at] ?? 0, capacity);
-  }
+  if (capacity !== null && capacity > 0) noteStated(queue, at, capacity);
   if (inUse !== null) {
     queue.maxInUse[at] = Math.max(queue.maxInUse[at], inUse);
     if (rejected || (depth !== null && depth > 0))

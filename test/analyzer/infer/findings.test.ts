@@ -264,3 +264,13 @@ test('a service of streams alone, and one whose answers are as slow, have none t
     slow.request(at, at + (i % 20 === 0 ? 8000 : 4000), { route: i % 20 === 0 ? 'GET /events' : 'GET /' });
   assert.equal(finding(slow.plan(plan).input(), 'stream-dominates'), undefined);
 });
+
+test('a pool that was resized while it ran', () => {
+  const input = service((request, at) => {
+    request.wait('pool_wait', 'pg-pool:a', at, at, { capacity: at < 6000 ? 8 : 4, heldMs: 8 });
+  });
+  assert.match(
+    finding(input, 'capacity-changed')?.text ?? '',
+    /^pg-pool:a states between 4 and 8 servers in one process/,
+  );
+});

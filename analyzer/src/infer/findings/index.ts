@@ -12,7 +12,14 @@ import { widestFunctions } from './cpu.ts';
 import { type Finding, statementsOf } from './finding.ts';
 import { gaugeDisagrees } from './gauges.ts';
 import { outerLargerThanInner } from './nesting.ts';
-import { capacityContradicts, closedLoop, hotInstance, losesWithoutWaiting, lowCoverage } from './shape.ts';
+import {
+  capacityChanged,
+  capacityContradicts,
+  closedLoop,
+  hotInstance,
+  losesWithoutWaiting,
+  lowCoverage,
+} from './shape.ts';
 import { streamDominates } from './streams.ts';
 import { holdsOutliveTimeout, waitsCensored } from './timeouts.ts';
 import { wastedWork } from './waste.ts';
@@ -39,6 +46,7 @@ const FINDINGS = [
   ask(wastedWork),
   ask(widestFunctions),
   ask(capacityContradicts),
+  ask(capacityChanged),
   ask(holdsWithoutEnd),
   ask(sentNotReceived),
   ask(gaugeDisagrees),

@@ -23,6 +23,28 @@ export const capacityContradicts: Finding<{ model: QueueModel; text: string }> =
   resource: ({ model }) => model.label,
 };
 
+interface Resized {
+  readonly model: QueueModel;
+  readonly least: number;
+  readonly most: number;
+}
+
+/** A capacity that was changed while the service ran: all numbers are those of the larger one. */
+export const capacityChanged: Finding<Resized> = {
+  id: 'capacity-changed',
+  check: ({ models }) =>
+    models.flatMap((model): Resized[] => {
+      const { leastCapacity, statedCapacity } = model.queue;
+      const at = statedCapacity.findIndex((most, i) => (leastCapacity[i] ?? 0) < (most ?? 0));
+      return at < 0 ? [] : [{ model, least: leastCapacity[at]!, most: statedCapacity[at]! }];
+    }),
+  format: ({ model, least, most }) =>
+    `${model.label} states between ${least} and ${most} servers in one process: it was resized while it ran. ${most} are counted for the whole run; where there were fewer, it was fuller than said: limit the analysis to one size with --from and --to`,
+  summary: (count) => (count === 1 ? 'queue that was resized' : 'queues that were resized'),
+  resource: ({ model }) => model.label,
+  values: ({ least, most }) => ({ leastCapacity: least, capacity: most }),
+};
+
 /** One process of several takes more than its share: it fills first, alone. */
 export const hotInstance: Finding<QueueModel> = {
   id: 'hot-instance',
