@@ -1,10 +1,10 @@
-import type { Agent } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { context, ROOT_CONTEXT } from '@opentelemetry/api';
-import { http, https } from '../core/node-http.ts';
+import { http } from '../core/node-http.ts';
 import { suppressTracing } from '../core/suppress.ts';
 import { warnOnce } from '../core/warn.ts';
+import { PostConnection } from './post-connection.ts';
 
 /** As it was when this was loaded: it is not the work of the request that runs. */
 const compress = promisify(gzip);
@@ -62,12 +62,12 @@ interface Answer {
 /** Posts encoded batches; its own requests are not traced. Failures are said once and never thrown. */
 export class OtlpSender {
   readonly #target: OtlpTarget;
-  readonly #agent: Agent;
+  readonly #head: string;
+  #last: PostConnection | undefined;
 
   constructor(target: OtlpTarget) {
     this.#target = target;
-    const options = { keepAlive: true, maxSockets: 2 };
-    this.#agent = target.url.protocol === 'https:' ? new https.Agent(options) : new http.Agent(options);
+    this.#head = headOf(target);
   }
 
   /**
@@ -92,46 +92,55 @@ export class OtlpSender {
     }
   }
 
-  #post(payload: readonly Buffer[]): Promise<Answer> {
-    const { url, headers, timeoutMs, compress } = this.#target;
-    const module = url.protocol === 'https:' ? https : http;
-    return context.with(suppressTracing(ROOT_CONTEXT), () => {
-      return new Promise<Answer>((resolve) => {
-        const failed = (error: Error) =>
-          resolve({ status: 0, retryAfterMs: undefined, reason: error.message });
-        const request = module.request(
-          url,
-          {
-            method: 'POST',
-            agent: this.#agent,
-            timeout: timeoutMs,
-            headers: {
-              'Content-Type': 'application/x-protobuf',
-              'Content-Length': payload.reduce((length, part) => length + part.length, 0),
-              ...(compress && { 'Content-Encoding': 'gzip' }),
-              ...headers,
-            },
-          },
-          (response) => {
-            response.resume();
-            response.once('error', failed);
-            response.once('end', () => {
-              const status = response.statusCode ?? 0;
-              const seconds = Number(response.headers['retry-after']);
-              resolve({
-                status,
-                retryAfterMs: seconds > 0 ? Math.min(MAX_PAUSE_MS, seconds * 1e3) : undefined,
-                reason: `status ${status}`,
-              });
-            });
-          },
-        );
-        request.once('timeout', () => request.destroy(new Error(`no answer within ${timeoutMs} ms`)));
-        request.once('error', failed);
-        request.cork();
-        for (const part of payload) request.write(part);
-        request.end();
-      });
-    });
+  async #post(payload: readonly Buffer[]): Promise<Answer> {
+    const length = payload.reduce((sum, part) => sum + part.length, 0);
+    const head = `${this.#head}Content-Length: ${length}\r\n\r\n`;
+    try {
+      const answer = await context.with(suppressTracing(ROOT_CONTEXT), () =>
+        this.#connection().post(head, payload, this.#target.timeoutMs),
+      );
+      const { status } = answer;
+      const seconds = Number(answer.header('retry-after'));
+      const retryAfterMs = seconds > 0 ? Math.min(MAX_PAUSE_MS, seconds * 1e3) : undefined;
+      return { status, retryAfterMs, reason: `status ${status}` };
+    } catch (error) {
+      return { status: 0, retryAfterMs: undefined, reason: (error as Error).message };
+    }
   }
+
+  /** @returns one that is free; batches are sent one after the other, so it is mostly the same. */
+  #connection(): PostConnection {
+    if (this.#last?.isFree !== true) {
+      if (this.#last?.isBusy === false) this.#last.close();
+      this.#last = new PostConnection(this.#target.url);
+    }
+    return this.#last;
+  }
+}
+
+/** Their values are ours to say. */
+const OWN_HEADERS = ['content-length', 'transfer-encoding', 'connection'];
+
+/** @returns the head of every request, up to the length of its body. */
+function headOf({ url, headers, compress: isCompressed }: OtlpTarget): string {
+  const all = new Map([
+    ['host', url.host],
+    ['content-type', 'application/x-protobuf'],
+  ]);
+  if (isCompressed) all.set('content-encoding', 'gzip');
+  if (url.username !== '' || url.password !== '') {
+    const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+    all.set('authorization', `Basic ${Buffer.from(user).toString('base64')}`);
+  }
+  for (const [name, value] of Object.entries(headers)) {
+    try {
+      http.validateHeaderName(name);
+      http.validateHeaderValue(name, value);
+      if (!OWN_HEADERS.includes(name.toLowerCase())) all.set(name.toLowerCase(), value);
+    } catch {
+      warnOnce('otlp-header', `OTEL_EXPORTER_OTLP_HEADERS: ${name} is not a valid header and is left out`);
+    }
+  }
+  const lines = [...all].map(([name, value]) => `${name}: ${value}\r\n`);
+  return `POST ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join('')}`;
 }
