@@ -3,7 +3,7 @@ import { type Attempt, delayOf, type InferredWait } from './infer-wait.ts';
 /** When a row was taken, within the statement that asked for it. */
 export interface Grant {
   readonly atMs: number;
-  /** Nobody has stood in front of such a statement yet: that it took its row first is likely, and no more. */
+  /** Hardly anybody has stood in front of such a statement yet: that it took its row first is likely, and no more. */
   readonly assumed: boolean;
 }
 
@@ -22,22 +22,20 @@ const MIN_ASSUMED_RATIO = 5;
  * @returns its grant: at the latest with its reply.
  */
 export function grantOf(attempt: Attempt, wait: InferredWait | null, idleMs: number | null): Grant {
-  const { sentMs, answeredMs, timing, inTheWay } = attempt;
-  const isCertain = wait?.estimated === false;
-  if (isCertain && delayOf(attempt, wait.endMs - sentMs) === 'delayed')
+  const { sentMs, answeredMs, timing } = attempt;
+  if (wait?.estimated === false && delayOf(attempt, wait.endMs - sentMs) === 'delayed')
     timing.afterGrant.add(Math.max(0, answeredMs - wait.endMs));
-  // Somebody held the row while it ran, and it did not wait: it asked for it at its end.
-  if (wait === null && inTheWay.length > 0) timing.afterGrant.add(0);
-  if (isCertain) return { atMs: wait.endMs, assumed: false };
-  const learnedMs = timing.afterGrant.value;
-  const afterMs = learnedMs ?? assumedMs(timing.uncontended.value, idleMs);
-  if (afterMs < MIN_AFTER_GRANT_MS) return { atMs: Math.max(answeredMs, wait?.endMs ?? 0), assumed: false };
+  // Holders of other processes may have come after the one it waited for: the shorter of these times are without them.
+  const learnedMs = timing.afterGrant.lowerQuartile;
+  const afterMs = timing.takesRowLast ? 0 : (learnedMs ?? assumedMs(timing.uncontended.least, idleMs));
+  const latestMs = Math.max(answeredMs, wait?.endMs ?? 0);
+  if (afterMs < MIN_AFTER_GRANT_MS) return { atMs: latestMs, assumed: false };
   return { atMs: Math.max(wait?.endMs ?? sentMs, answeredMs - afterMs), assumed: learnedMs === null };
 }
 
 /** A statement that names its row mostly finds it at once, locks it before any trigger runs, and is busy with the rest. */
-function assumedMs(uncontendedMs: number | null, idleMs: number | null): number {
-  if (uncontendedMs === null || idleMs === null || uncontendedMs < MIN_ASSUMED_RATIO * idleMs) return 0;
-  const afterMs = uncontendedMs - idleMs;
+function assumedMs(leastMs: number | null, idleMs: number | null): number {
+  if (leastMs === null || idleMs === null || leastMs < MIN_ASSUMED_RATIO * idleMs) return 0;
+  const afterMs = leastMs - idleMs;
   return afterMs < MIN_ASSUMED_MS ? 0 : afterMs;
 }

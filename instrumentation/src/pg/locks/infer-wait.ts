@@ -80,8 +80,7 @@ export function delayOf({ timing, sentMs, answeredMs, result }: Attempt, waitMs:
     return 'delayed';
   const noiseMs = 1 + 2 * (medianMs - leastMs);
   if (waitMs >= 2 * noiseMs) return answeredMs - sentMs - leastMs < waitMs / 2 ? 'undelayed' : 'delayed';
-  const afterMs = timing.afterGrant.value;
-  return afterMs !== null && afterMs < leastMs / 2 ? 'undelayed' : 'unclear';
+  return timing.takesRowLast ? 'undelayed' : 'unclear';
 }
 
 /**
@@ -101,7 +100,10 @@ export function inferWait(attempt: Attempt): InferredWait | null {
   const endSentMs = Math.min(last.endSentMs ?? repliedMs, repliedMs);
   const releasedMs = Math.min(last.releasedMs ?? answeredMs, repliedMs);
   const endRepliedMs = last.releasedMs === undefined ? repliedMs : last.endRepliedMs;
-  if (delayOf(attempt, releasedMs - sentMs) === 'undelayed') return null;
+  if (delayOf(attempt, releasedMs - sentMs) === 'undelayed') {
+    attempt.timing.takesRowLast = true;
+    return null;
+  }
   const gapMs = answeredMs - releasedMs;
   const correctionMs = Math.max(repliedMs - answeredMs, endRepliedMs - releasedMs);
   const late = result === 'granted' && gapMs > Math.max(MIN_FOREIGN_GAP_MS, correctionMs);

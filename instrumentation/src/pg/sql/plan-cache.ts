@@ -19,6 +19,8 @@ export interface Timing {
   readonly uncontended: RecentMedian;
   /** From the release they waited for to their reply. */
   readonly afterGrant: RecentMedian;
+  /** One was not delayed by whoever held its row: a query inside it comes first. */
+  takesRowLast: boolean;
 }
 
 /** Name and attributes of a statement's span. */
@@ -64,7 +66,7 @@ export class PlanCache {
 }
 
 function untimed(): Timing {
-  return { uncontended: new RecentMedian(), afterGrant: new RecentMedian() };
+  return { uncontended: new RecentMedian(), afterGrant: new RecentMedian(), takesRowLast: false };
 }
 
 /** Of statements that lock nothing nobody asks. */

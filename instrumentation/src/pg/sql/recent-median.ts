@@ -1,7 +1,7 @@
 /** So few that it follows a change within seconds, so many that four outliers in a row do not move it. */
 const SIZE = 9;
 
-/** The median, and the least, of the last values of something. */
+/** Median, lower quartile and least of the last values of something. */
 export class RecentMedian {
   readonly #recent = new Float64Array(SIZE);
   readonly #sorted = new Float64Array(SIZE);
@@ -16,6 +16,11 @@ export class RecentMedian {
   /** @returns the least of at least three values: fewer may all be those of a cold start. */
   get least(): number | null {
     return this.#count < 3 ? null : this.#sorted[0];
+  }
+
+  /** @returns the lower quartile of at least three values. */
+  get lowerQuartile(): number | null {
+    return this.#count < 3 ? null : this.#sorted[(this.#count - 1) >> 2];
   }
 
   add(value: number): void {
