@@ -37,7 +37,8 @@ export function holdsBacklog(
   if (topNs >= BACKLOG * lowNs && slowerNs >= MAIN_SHARE * (topNs - lowNs)) return true;
   const around = models
     .filter((model) => model !== server && (model.serviceNs.get(server.queue.index) ?? 0) > 0)
-    .sort((a, b) => DEPTH[a.kind] - DEPTH[b.kind]);
+    // Of several pools around it the innermost: the one that is held for the shortest time.
+    .sort((a, b) => DEPTH[a.kind] - DEPTH[b.kind] || a.meanHoldNs - b.meanHoldNs);
   // A row lock around the calls waits itself for nobody but its row.
   const caller = around.find((model) => model.kind !== 'lock');
   if (caller === undefined || !top.some((w) => (caller.utilization[w] ?? 1) >= FULL)) return false;

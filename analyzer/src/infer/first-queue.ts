@@ -34,6 +34,7 @@ const NEAR_SHARE = 0.5;
 const NEAR_ELASTICITY = 0.08;
 /** Where no single relief helps more than this, several queues are full at once. */
 const TIED_ELASTICITY = 0.35;
+const BUSY_OF_SAMPLE = 0.8;
 /** Rule 7a. */
 const STRETCHED_FULL = 0.93;
 const EARLIER = 0.93;
@@ -68,8 +69,9 @@ export function findFirst(
     ({ queue }) => possible(queue.model) && queueing(queue.model, frame),
   );
   const limiter = limiterOf(network, lowest, reliefs);
-  const best = queueing(limiter.model, frame) && possible(limiter.model) ? limiter : lowest.queue;
-  const follows = stretched !== null && stretched.model !== best.model && !isClearOfSample(reliefs, frame);
+  const best = stoodIdle(limiter.model, frame, lowest.perSecond) ? lowest.queue : limiter;
+  const follows =
+    stretched !== null && stretched.model !== best.model && !isClearOfSample(best, reliefs, frame);
   if (follows) return { ...stretched, rule: '7a', nearTies: [] };
   const ties = nearTies(best, reliefs, frame, reached);
   const inner = reliefs[0]?.elasticity < TIED_ELASTICITY ? innerOf(best.model, ties, frame) : null;
@@ -82,9 +84,18 @@ export function findFirst(
   };
 }
 
-/** Of a sample, single windows look full by chance: what the network says clearly then stands against rule 7a. */
-function isClearOfSample(reliefs: readonly Relief[], { timeline }: Frame): boolean {
-  return timeline.sampling.kind !== 'none' && (reliefs[0]?.elasticity ?? 0) >= TIED_ELASTICITY;
+/** Nobody waited there more than before, and servers were free, or calls hardly slower: whatever its rate, it was not the limit. */
+function stoodIdle(model: QueueModel, frame: Frame, perSecond: number): boolean {
+  if (queueing(model, frame)) return false;
+  const free = (drivenUtilization(model, frame, perSecond) ?? 1) < USED;
+  return free || model.topWaitNs < WAITED_SHARE * model.meanHoldNs;
+}
+
+/** Of a sample, single windows look full by chance: what the network says clearly of a busy queue stands against rule 7a. */
+function isClearOfSample(best: NetworkQueue, reliefs: readonly Relief[], frame: Frame): boolean {
+  if (frame.timeline.sampling.kind === 'none') return false;
+  const busy = drivenUtilization(best.model, frame) ?? 0;
+  return reliefs[0]?.queue === best && reliefs[0].elasticity >= TIED_ELASTICITY && busy >= BUSY_OF_SAMPLE;
 }
 
 /**

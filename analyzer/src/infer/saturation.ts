@@ -7,7 +7,7 @@ const WAIT_NS_PER_REQUEST = 1e5;
 const FULL = 0.9;
 const FULL_SAMPLED = 0.81;
 /** No gap between two holds, give or take the edges of a window. */
-const BRIM = 0.97;
+const BRIM = 0.95;
 /** Users who wait do not arrive: a closed loop never fills a queue to the brim. */
 const FULL_CLOSED = 0.85;
 const SERVER_BELOW_TOP = 0.97;
@@ -46,15 +46,19 @@ export function lossesGrow(model: QueueModel): boolean {
 }
 
 export function queueing(model: QueueModel, frame: Frame): boolean {
-  return waitsGrow(model, frame) || lossesGrow(model) || fullThroughout(model, frame);
+  return waitsGrow(model, frame) || lossesGrow(model) || isFullAtTop(model, frame);
 }
 
-/** Busy all the time in every window, with a queue longer than its servers: it was overloaded before the first of them. */
-function fullThroughout({ utilization, meanWaitNs, meanHoldNs, queue }: QueueModel, frame: Frame): boolean {
+/**
+ * Busy all the time in the two highest windows, and who comes waits for a whole hold: such a queue counts although its waits grow
+ * no more, because few can wait at it (a small pool around it), or because it was overloaded from the first window on.
+ */
+function isFullAtTop({ utilization, topWaitNs, meanHoldNs, queue }: QueueModel, frame: Frame): boolean {
   return (
     frame.rising.length > 1 &&
     !queue.holdsRebuilt &&
-    frame.rising.every((w) => (utilization[w] ?? 0) >= BRIM && meanWaitNs[w] >= meanHoldNs)
+    topWaitNs >= meanHoldNs &&
+    frame.rising.slice(-2).every((w) => (utilization[w] ?? 0) >= BRIM)
   );
 }
 

@@ -54,6 +54,12 @@ test('a queue of callers that is full of waits for something else does not', () 
   assert.equal(backlog([20, 20, 25, 100, 500, 900], [server, callers(2)]), false);
 });
 
+test('of two pools around the calls the inner one is asked, whichever has the lower rate', () => {
+  const outer = { ...callers(2), queue: { ...callers(2).queue, index: 3 }, meanHoldNs: 60 * MS };
+  const inner = { ...callers(0), meanHoldNs: 10 * MS };
+  assert.equal(backlog([20, 20, 25, 100, 500, 900], [server, outer, inner]), true);
+});
+
 test('only a server or a gate without known servers is rated by its completions alone', () => {
   assert.equal(ratedByPlateau({ ...server, capacity: null }), true);
   assert.equal(ratedByPlateau(server), false);

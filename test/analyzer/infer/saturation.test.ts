@@ -23,7 +23,12 @@ const queue = (sketch: Partial<Sketch>) =>
 test('rule 6: a stated queue that is full and makes wait is saturated', () => {
   assert.equal(queue({}), true);
   assert.equal(queue({ utilization: FULL.map((u) => 0.8 * u) }), false);
-  assert.equal(queue({ waitMs: HOLD_MS }), false);
+  assert.equal(queue({ waitMs: [3, 3, 3, 3, 3, 3] }), false);
+});
+
+test('rule 6: waits that grow no more are those of a full queue where they last a hold and no server is ever free', () => {
+  assert.equal(queue({ waitMs: HOLD_MS }), true);
+  assert.equal(queue({ waitMs: HOLD_MS, utilization: FULL.map((u) => Math.min(0.94, u)) }), false);
 });
 
 test('rule 6: a rebuilt lock whose waiters hardly wait is held on several rows, not full', () => {
