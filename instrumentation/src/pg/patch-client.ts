@@ -5,6 +5,7 @@ import { takeQuerySpan } from '../core/started-span.ts';
 import { type ConnectSwitch, patchConnect } from './client-connect.ts';
 import { ConnectionLocks } from './locks/connection-locks.ts';
 import { DatabaseRows } from './locks/rows.ts';
+import { takeDispatching } from './pool-query.ts';
 import { type CachedPlan, PlanCache } from './sql/plan-cache.ts';
 import {
   abandonSubmitted,
@@ -45,7 +46,7 @@ interface Connection {
 export function patchClient(Client: { prototype: object }, on: ClientSwitch): boolean {
   const patched = wrapMethod(Client.prototype, 'query', (inner) => {
     return function query(this: PgClient, ...args: unknown[]) {
-      const statement = on.statements ? begin(this, args, on) : undefined;
+      const statement = on.statements ? begin(this, args, on, this.query === query) : undefined;
       return statement === undefined
         ? unwatched(this, inner(), args)
         : watched(this, inner(), args, statement);
@@ -71,7 +72,12 @@ export function patchClient(Client: { prototype: object }, on: ClientSwitch): bo
 }
 
 /** @returns what to watch, or undefined for what goes through as it is. */
-function begin(client: PgClient, args: unknown[], on: ClientSwitch): WatchedStatement | undefined {
+function begin(
+  client: PgClient,
+  args: unknown[],
+  on: ClientSwitch,
+  isOutermost: boolean,
+): WatchedStatement | undefined {
   try {
     const [first, second] = args;
     let connection = connections.get(client);
@@ -109,7 +115,17 @@ function begin(client: PgClient, args: unknown[], on: ClientSwitch): WatchedStat
       if (typeof first === 'object') rememberName(first as QueryConfig, plan, connection);
     }
     const lockWatch = isInvolved ? connection?.locks : undefined;
-    return new WatchedStatement({ client, caller, locks: lockWatch, plan, text, values, officialEnds });
+    return new WatchedStatement({
+      client,
+      caller,
+      locks: lockWatch,
+      plan,
+      text,
+      values,
+      officialEnds,
+      // A `query` that somebody has put around ours may run anything in its callback.
+      isPoolsOwn: takeDispatching() && isOutermost,
+    });
   } catch {
     return undefined;
   }

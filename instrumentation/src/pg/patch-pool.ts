@@ -1,6 +1,7 @@
 import { activeContext, runIn } from '../core/active-context.ts';
 import { wrapMethod } from '../core/patch.ts';
 import { makingForPool } from '../core/pooled.ts';
+import { setDispatching } from './pool-query.ts';
 import { abortWaiters, PoolWait, releaseSlot } from './pool-wait.ts';
 import type { PgClient, PgPool, PoolCallback } from './types.ts';
 
@@ -18,17 +19,34 @@ export interface PoolSwitch {
 /** The waiter whose call runs right now: a pool opens a connection for it within the call. */
 let calling: PoolWait | undefined;
 
+/** A `pool.query` that returns a promise runs right now: the next `connect` is its own. */
+let isQuerying = false;
+
 /** Patches the prototype of a `pg-pool` class. @returns whether anything was patched. */
 export function patchPool(Pool: { prototype: object }, on: PoolSwitch): boolean {
-  const prototype = Pool.prototype;
+  const prototype: { connect?: unknown } = Pool.prototype;
   const patched = wrapMethod(prototype, 'connect', (inner) => {
     return function connect(this: PgPool, ...args: [PoolCallback?]) {
+      const isOfQuery = isQuerying;
+      isQuerying = false;
       const wait = on.pool && this.ending !== true ? begin(this) : undefined;
       if (wait === undefined) return inner().apply(this, args);
       const [callback] = args;
       return typeof callback === 'function'
-        ? callPool(this, inner(), wait, callback)
+        ? callPool(this, inner(), wait, callback, isOfQuery)
         : promised(this, inner(), wait);
+    };
+  });
+  const ownConnect = prototype.connect;
+  wrapMethod(prototype, 'query', (inner) => {
+    return function query(this: PgPool, ...args: unknown[]) {
+      // A `connect` that somebody has put around ours may run anything in its callback.
+      isQuerying = this.connect === ownConnect && !args.some((argument) => typeof argument === 'function');
+      try {
+        return inner().apply(this, args);
+      } finally {
+        isQuerying = false;
+      }
     };
   });
   wrapMethod(prototype, 'newClient', (inner) => {
@@ -75,12 +93,18 @@ function callPool(
   connect: (...args: unknown[]) => unknown,
   wait: PoolWait,
   callback: PoolCallback,
+  isOfQuery = false,
 ): unknown {
   const settled = function (this: unknown, ...args: Parameters<PoolCallback>) {
     wait.settle(args[0], args[1]);
-    return wait.isBound || activeContext() === wait.caller
-      ? callback.apply(this, args)
-      : runIn(wait.caller, callback, this, args);
+    if (isOfQuery) setDispatching(true);
+    try {
+      return wait.isBound || activeContext() === wait.caller
+        ? callback.apply(this, args)
+        : runIn(wait.caller, callback, this, args);
+    } finally {
+      if (isOfQuery) setDispatching(false);
+    }
   };
   const pendingBefore = pool._pendingQueue?.length ?? 0;
   const outer = calling;

@@ -16,11 +16,13 @@ export interface PgClient extends EventEmitter {
   _ended?: boolean;
   _ending?: boolean;
   pipeline?: boolean;
+  query?: unknown;
   release?: unknown;
 }
 
 /** What is used of `pg-pool`. */
 export interface PgPool extends EventEmitter {
+  connect?: unknown;
   options?: {
     max?: number;
     application_name?: string;

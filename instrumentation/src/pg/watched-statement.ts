@@ -30,6 +30,8 @@ export interface Statement {
   readonly values: readonly unknown[] | undefined;
   /** Whether a span that the official instrumentation makes of it also ends. */
   readonly officialEnds: boolean;
+  /** Whether nothing of the service's runs in its callback. */
+  readonly isPoolsOwn: boolean;
 }
 
 /** A statement that is watched from its call to its reply. */
@@ -122,8 +124,8 @@ export class WatchedStatement {
   /** @returns the service's callback, after ours, in the context of its call. */
   wrap(callback: QueryCallback): QueryCallback {
     const watched = this;
-    const { caller } = this.#statement;
-    const isBound = this.#span.isOfficialAround && trace.getSpan(caller) !== undefined;
+    const { caller, isPoolsOwn } = this.#statement;
+    const isBound = isPoolsOwn || (this.#span.isOfficialAround && trace.getSpan(caller) !== undefined);
     return function (this: unknown, ...all: Parameters<QueryCallback>) {
       watched.replied(all[0], all[1]);
       return isBound || activeContext() === caller
