@@ -8,6 +8,7 @@ import { warnOnce } from './core/warn.ts';
 import { WaitfallInstrumentation } from './instrumentation.ts';
 import { isDisabled } from './register/disabled.ts';
 import { registerEsmHooks } from './register/esm-hooks.ts';
+import { warnOfForeignSetUp } from './register/give-way.ts';
 import { hasTracerProvider, startSdk } from './register/sdk.ts';
 import { checkLater } from './register/self-check.ts';
 import { settingsOf } from './settings.ts';
@@ -28,6 +29,7 @@ function register(): void {
   const own = new WaitfallInstrumentation();
   if (hasTracerProvider()) {
     registerInstrumentations({ instrumentations: [own], tracerProvider: trace.getTracerProvider() });
+    warnOfForeignSetUp();
   } else if (!(usesSdk() ? startSdk(own) : startStandalone(own))) {
     own.disable();
     return;

@@ -9,16 +9,18 @@ export interface ContextRunner {
   run(active: Context, fn: AnyFunction, self: unknown, args: unknown[]): unknown;
 }
 
-/** The API looks up its context manager in every call; where it is ours, that can be left out. */
-let runner: ContextRunner = {
+const VIA_API: ContextRunner = {
   active: () => context.active(),
   // With a `this` of its own the API's would bind the function first.
   run: (active, fn, self, args) => context.with(active, () => fn.apply(self, args)),
 };
 
-/** To be called with the context manager that was registered with the API. */
-export function setContextRunner(next: ContextRunner): void {
-  runner = next;
+/** The API looks up its context manager in every call; where it is ours, that can be left out. */
+let runner = VIA_API;
+
+/** To be called with the context manager that was registered with the API; undefined once it is somebody else's. */
+export function setContextRunner(next: ContextRunner | undefined): void {
+  runner = next ?? VIA_API;
 }
 
 /** @returns the active context, as `context.active()` does. */

@@ -135,7 +135,7 @@ function begin(
   response: ServerResponse & Marked,
 ): Context | undefined {
   try {
-    if (request[kVisit] !== undefined) return undefined;
+    if (request[kVisit] !== undefined || provider.isHandedOver) return undefined;
     const { headers } = request;
     const below =
       headers['baggage'] === undefined ? ROOT_CONTEXT : propagation.extract(ROOT_CONTEXT, headers);

@@ -1,4 +1,5 @@
-import { trace } from '@opentelemetry/api';
+import { type TracerProvider, trace } from '@opentelemetry/api';
+import type { Instrumentation } from '@opentelemetry/instrumentation';
 import { flushRecorded } from '../core/shutdown.ts';
 import { type AnySpanProcessor, WaitfallSpanProcessor } from '../core/span-processor.ts';
 import { warnOnce } from '../core/warn.ts';
@@ -7,6 +8,8 @@ import { FileSpanProcessor } from '../export/file-processor.ts';
 import { httpInstrumentationHooks } from '../http/official-http.ts';
 import type { WaitfallInstrumentation } from '../instrumentation.ts';
 import { isDisabled } from './disabled.ts';
+import { giveWay, handOverInstrumentations, warnOfForeignSetUp } from './give-way.ts';
+import { handOverTracers } from './hand-over-tracers.ts';
 import { type Loaded, loadOptional } from './optional-module.ts';
 import { flushAtEnd } from './process-end.ts';
 
@@ -32,9 +35,14 @@ interface Destination {
 
 /** @returns whether a tracer provider has been registered with the OpenTelemetry API already. */
 export function hasTracerProvider(): boolean {
-  const proxy = trace.getTracerProvider() as { getDelegate?: () => object };
-  const delegate = proxy.getDelegate?.() ?? proxy;
+  const proxy = trace.getTracerProvider();
+  const delegate = registeredProvider();
   return delegate.constructor.name !== 'NoopTracerProvider' && delegate !== proxy;
+}
+
+function registeredProvider(): TracerProvider {
+  const proxy = trace.getTracerProvider() as TracerProvider & { getDelegate?: () => TracerProvider };
+  return proxy.getDelegate?.() ?? proxy;
 }
 
 /** Starts the OpenTelemetry SDK with the official instrumentations that are installed, and ours. */
@@ -53,14 +61,25 @@ export function startSdk(own: WaitfallInstrumentation): boolean {
     return false;
   }
   const processor = new WaitfallSpanProcessor(new FanOutProcessor(destination.processors));
+  const instrumentations: Instrumentation[] = [...officialInstrumentations(), own];
   const options: Record<string, unknown> = {
     spanProcessors: [processor],
-    instrumentations: [...officialInstrumentations(), own],
+    instrumentations,
   };
   if (process.env.OTEL_METRICS_EXPORTER === undefined) options['metricReaders'] = [];
   if (process.env.OTEL_LOGS_EXPORTER === undefined) options['logRecordProcessors'] = [];
   const sdk = new sdkNode.NodeSDK(options);
   sdk.start();
+  const handOver = handOverTracers(registeredProvider());
+  giveWay({
+    contextManager: () => {},
+    tracerProvider: (next) => {
+      handOver(next);
+      void processor.shutdown().catch(() => {});
+      handOverInstrumentations(instrumentations, next);
+      warnOfForeignSetUp();
+    },
+  });
   flushAtEnd({
     flushSync: () => {
       flushRecorded();
@@ -72,9 +91,9 @@ export function startSdk(own: WaitfallInstrumentation): boolean {
   return true;
 }
 
-function officialInstrumentations(): object[] {
+function officialInstrumentations(): Instrumentation[] {
   const missing: string[] = [];
-  const list: object[] = [];
+  const list: Instrumentation[] = [];
   for (const [name, exported, settings] of OFFICIAL) {
     if (isDisabled(name.replace('@opentelemetry/instrumentation-', ''))) continue;
     const loaded = loadOptional(name);

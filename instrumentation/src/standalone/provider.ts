@@ -45,6 +45,7 @@ export class StandaloneProvider implements TracerProvider, LazySink {
   readonly #destinations: readonly SpanDestination[];
   readonly #resource: object;
   readonly #own: SpanOrigin;
+  #successor: TracerProvider | undefined;
 
   constructor(resource: object, sampler: SamplerSettings, destinations: readonly SpanDestination[]) {
     this.#resource = resource;
@@ -57,6 +58,17 @@ export class StandaloneProvider implements TracerProvider, LazySink {
   getTracer(name: string, version?: string): Tracer {
     const origin: SpanOrigin = { resource: this.#resource, instrumentationScope: { name, version } };
     return new StandaloneTracer((spanName, options, active) => this.start(spanName, options, active, origin));
+  }
+
+  /** From now on another provider makes the spans; what has begun here ends here. */
+  handOver(successor: TracerProvider): void {
+    this.#successor = successor;
+    removeLazySink(this);
+  }
+
+  /** Whether {@link handOver} was called. */
+  get isHandedOver(): boolean {
+    return this.#successor !== undefined;
   }
 
   accept(finished: FinishedSpan): void {
@@ -83,6 +95,10 @@ export class StandaloneProvider implements TracerProvider, LazySink {
   }
 
   start(name: string, options: SpanOptions, active: Context, origin: SpanOrigin): Span {
+    if (this.#successor !== undefined) {
+      const { name: scope, version } = origin.instrumentationScope;
+      return this.#successor.getTracer(scope, version).startSpan(name, options, active);
+    }
     if (isTracingSuppressed(active)) return trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
     const parentSpan = options.root === true ? undefined : trace.getSpan(active);
     const parent = identityOfValid(parentSpan);

@@ -12,6 +12,7 @@ import type { WaitfallInstrumentation } from '../instrumentation.ts';
 import { recorderFromEnv } from '../part-settings.ts';
 import { makeClientSpans } from '../parts.ts';
 import { isDisabled } from '../register/disabled.ts';
+import { giveWay, handOverInstrumentations, warnOfForeignSetUp } from '../register/give-way.ts';
 import { loadOptional } from '../register/optional-module.ts';
 import { flushAtEnd } from '../register/process-end.ts';
 import { AsyncContextManager } from './context-manager.ts';
@@ -79,9 +80,19 @@ export function startStandalone(own: WaitfallInstrumentation): boolean {
   if (context.setGlobalContextManager(manager)) setContextRunner(manager);
   propagation.setGlobalPropagator(new W3cPropagator());
   trace.setGlobalTracerProvider(provider);
-  registerInstrumentations({ tracerProvider: provider, instrumentations: [own, ...outbound()] });
+  const clients = outbound();
+  registerInstrumentations({ tracerProvider: provider, instrumentations: [own, ...clients] });
   patchHttpServers(provider);
   noteFastifyRoutes();
+  giveWay({
+    contextManager: () => setContextRunner(undefined),
+    tracerProvider: (next) => {
+      provider.handOver(next);
+      makeClientSpans({ http: false, undici: false });
+      handOverInstrumentations([own, ...clients], next);
+      warnOfForeignSetUp();
+    },
+  });
   flushAtEnd({
     flushSync: () => {
       flushRecorded();

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -64,7 +64,7 @@ export async function spawnService(
   const ended = once(child, 'exit');
   const [message] = await Promise.race([once(child, 'message'), ended.then(() => [{ port: 0 }])]);
   if (message.port === 0) throw new Error(`${name} did not start: ${stderr}`);
-  const lines = () => readFileSync(file, 'utf8').split('\n').filter(Boolean);
+  const lines = () => (existsSync(file) ? readFileSync(file, 'utf8') : '').split('\n').filter(Boolean);
   return {
     process: child,
     url: `http://127.0.0.1:${message.port}`,
@@ -93,7 +93,8 @@ interface OtlpAttribute {
   value: Record<string, unknown>;
 }
 
-function spansOf(request: OtlpRequest): ExportedSpan[] {
+/** @returns the spans of one OTLP/JSON request. */
+export function spansOf(request: OtlpRequest): ExportedSpan[] {
   return request.resourceSpans.flatMap((resource) =>
     resource.scopeSpans.flatMap(({ scope, spans }) =>
       spans.map((span) => ({
