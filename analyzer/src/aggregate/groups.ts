@@ -115,6 +115,30 @@ export function requestGroup(requests: Requests, parts: Parts, members: ArrayLik
   };
 }
 
+/** What requests have in common: all together, route by route, and window by window. */
+export interface RequestGroups {
+  readonly all: RequestGroup;
+  readonly routes: readonly RouteGroup[];
+  readonly windows: readonly RequestGroup[];
+}
+
+/** @param windows how many there are */
+export function requestGroups(requests: Requests, parts: Parts, windows: number): RequestGroups {
+  const members = indexesTo(requests.count);
+  return {
+    all: requestGroup(requests, parts, members),
+    routes: routeGroups(requests, parts, members),
+    windows: windowGroups(requests, parts, windows),
+  };
+}
+
+/** @returns one group a window: the requests whose roots start in it. */
+export function windowGroups(requests: Requests, parts: Parts, windows: number): RequestGroup[] {
+  const members: number[][] = Array.from({ length: windows }, () => []);
+  for (let i = 0; i < requests.count; i++) if (requests.window[i] >= 0) members[requests.window[i]].push(i);
+  return members.map((own) => requestGroup(requests, parts, own));
+}
+
 function picked(values: Float64Array, chosen: ArrayLike<number>): Float64Array {
   const some = new Float64Array(chosen.length);
   for (let i = 0; i < chosen.length; i++) some[i] = values[chosen[i]];

@@ -1,26 +1,29 @@
 import { REQUEST_OUTCOMES } from '../classify/types.ts';
 import type { Activity } from './activity.ts';
 import { isStable } from './backlog-growth.ts';
-import { type Parts, requestGroup } from './groups.ts';
+import { type Parts, windowGroups } from './groups.ts';
 import { windowAt } from './intervals.ts';
 import type { Requests } from './requests-types.ts';
-import type { WindowRow } from './types.ts';
+import type { RequestGroup, WindowRow } from './types.ts';
 import type { Timeline } from './windows.ts';
 
-/** One row a window, with its accounting (in flight at the start + entered − left = in flight at the end). */
+/**
+ * One row a window, with its accounting (in flight at the start + entered − left = in flight at the end).
+ *
+ * @param groups the requests of each window
+ */
 export function windowRows(
   requests: Requests,
   parts: Parts,
   timeline: Timeline,
   activity: Activity,
+  groups: readonly RequestGroup[] = windowGroups(requests, parts, timeline.windows.length),
 ): WindowRow[] {
   const { windows } = timeline;
-  const members: number[][] = windows.map(() => []);
   const left = new Float64Array(windows.length);
   const leftGood = new Float64Array(windows.length);
   const success = REQUEST_OUTCOMES.indexOf('success');
   for (let i = 0; i < requests.count; i++) {
-    if (requests.window[i] >= 0) members[requests.window[i]].push(i);
     const end = windowAt(windows, requests.startNs[i] + requests.durationNs[i]);
     if (end < 0) continue;
     left[end] += requests.weight[i];
@@ -28,7 +31,7 @@ export function windowRows(
   }
   const started = admissions(activity, requests, timeline);
   return windows.map((window, w): WindowRow => {
-    const group = requestGroup(requests, parts, members[w]);
+    const group = groups[w];
     const inFlightStart = timeline.inFlight.at(window.startNs);
     return {
       startUnixNano: requests.originUnixNano + BigInt(Math.round(window.startNs)),

@@ -1,5 +1,6 @@
 import type { GatheredRequests } from '../aggregate/gathered-requests.ts';
 import { Gathering } from '../aggregate/gathering.ts';
+import type { RequestGroups } from '../aggregate/groups.ts';
 import type { Requests } from '../aggregate/requests-types.ts';
 import { MOST_TEXTS } from '../aggregate/statement.ts';
 import type { EachPart } from '../aggregate/tree-parts.ts';
@@ -8,7 +9,7 @@ import type { Input } from '../model/input.ts';
 import { sharedI32 } from '../model/shared-memory.ts';
 import { startUnixNano } from '../model/span-table.ts';
 import type { TableParts } from '../model/table-parts.ts';
-import { type AnalyzeOptions, type Answer, analyze, conclude, cutUp } from './analysis.ts';
+import { type AnalyzeOptions, type Answer, analyze, cutUp, type Found, judge, measure } from './analysis.ts';
 import { GatheredParts, type Known } from './gathered-parts.ts';
 import { PartThreads } from './part-threads.ts';
 import { detailsIn, type SpanDetails, type SpanLookup } from './span-lookup.ts';
@@ -69,8 +70,8 @@ export async function analyzeInParts(
       const { rank, order } = inOrder(gathered.requests);
       const missed = learnt(gathered, rank, known);
       if (missed === null) {
-        await others?.close();
-        return concludeParts(input, parts, options, { gathered, known, firstRow, rank, order });
+        const read = { gathered, known, firstRow, rank, order };
+        return await concludeParts(input, parts, options, read, others);
       }
       known = missed;
     }
@@ -159,12 +160,14 @@ interface Read {
   readonly rank: Int32Array;
 }
 
-function concludeParts(
+/** @param others one of them groups the requests while this thread measures the queues */
+async function concludeParts(
   input: Input,
   parts: TableParts,
   options: AnalyzeOptions,
   { gathered, known, firstRow, order, rank }: Read,
-): Answer {
+  others: PartThreads | null,
+): Promise<Answer> {
   const { gathering, names, requestsOf } = gathered;
   const requests = gathered.requests.settle(order, gathered.routes.list, {
     outcomes: REQUEST_OUTCOMES,
@@ -179,18 +182,20 @@ function concludeParts(
       visit({ forest, classes, firstRow: firstRow[part], requests: rank.slice(first, end) });
     }
   };
-  return conclude(
-    {
-      input,
-      tally: gathered.tally.total(),
-      requests,
-      parts: gathered.requests.parts(),
-      gathering,
-      eachPart,
-      spans: lookupOf(parts, firstRow, requests, gathered.requests),
-    },
-    options,
-  );
+  const found: Found = {
+    input,
+    tally: gathered.tally.total(),
+    requests,
+    parts: gathered.requests.parts(),
+    gathering,
+    eachPart,
+    spans: lookupOf(parts, firstRow, requests, gathered.requests),
+  };
+  const groups: Promise<RequestGroups | null>[] = [];
+  const measured = measure(found, options, (windows) => {
+    if (others !== null) groups.push(others.group({ requests, parts: found.parts, windows }));
+  });
+  return judge(found, measured, options, (await groups[0]) ?? null);
 }
 
 /** Finds spans by loading the parts they lie in. */

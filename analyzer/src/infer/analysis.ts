@@ -2,7 +2,7 @@ import { buildModels } from '../aggregate/build-models.ts';
 import { collectActivity, type KnownBefore } from '../aggregate/collect-activity.ts';
 import { cutHosts } from '../aggregate/cut-hosts.ts';
 import { Gathering } from '../aggregate/gathering.ts';
-import { type Parts, partsOf } from '../aggregate/groups.ts';
+import { type Parts, partsOf, type RequestGroups } from '../aggregate/groups.ts';
 import { addHoldContents } from '../aggregate/hold-contents.ts';
 import { byRequest, HostPieces, type Overlay } from '../aggregate/host-pieces.ts';
 import { clipPlan, type LoadPlan, parseLoadPlan } from '../aggregate/load-plan.ts';
@@ -21,7 +21,7 @@ import { type EachPart, holdsRow } from '../aggregate/tree-parts.ts';
 import type { Recovery, ResourceRow, WindowRow } from '../aggregate/types.ts';
 import type { Sampling } from '../aggregate/weights.ts';
 import { windowRows } from '../aggregate/window-rows.ts';
-import { layOutWindows } from '../aggregate/windows.ts';
+import { layOutWindows, type Timeline } from '../aggregate/windows.ts';
 import { classify } from '../classify/classify.ts';
 import type { Rules } from '../classify/rules.ts';
 import type { Classes } from '../classify/types.ts';
@@ -72,6 +72,8 @@ export interface Answer {
   readonly tally: Tally;
   readonly requests: Requests;
   readonly parts: Parts;
+  /** What all of them have in common, where it is known already. */
+  readonly groups?: RequestGroups;
   readonly plan: LoadPlan | null;
   readonly sampling: Sampling;
   readonly windows: readonly WindowRow[];
@@ -173,12 +175,37 @@ export interface Found extends Pick<Answer, 'input' | 'tally' | 'requests' | 'pa
 
 /** The second half of an analysis: windows, queues and the verdict, from what was read from the trees. */
 export function conclude(found: Found, options: AnalyzeOptions): Answer {
-  const { input, tally, requests, parts, gathering, eachPart, spans } = found;
+  return judge(found, measure(found, options), options, null);
+}
+
+/** Windows and queues, and what is known of them so far. */
+export interface Measured {
+  readonly timeline: Timeline;
+  /** One sentence each. */
+  readonly notes: readonly string[];
+  readonly models: readonly QueueModel[];
+  readonly frame: Frame;
+  /** Some waits or holds were not stated. */
+  readonly rebuilt: boolean;
+}
+
+/**
+ * Lays out the windows and measures the queues.
+ *
+ * @param onWindows called as soon as every request has its window and its weight
+ */
+export function measure(
+  found: Found,
+  options: AnalyzeOptions,
+  onWindows: (windows: number) => void = () => {},
+): Measured {
+  const { input, tally, requests, gathering, eachPart } = found;
   const rows = tally.spanRecords;
   const { activity, index, processes } = gathering;
   const given = choosePlan(input, options);
   const plan = given.plan && clipPlan(given.plan, options.fromUnixNano, options.toUnixNano);
   const timeline = layOutWindows(requests, plan && plan.steps.length > 0 ? plan : null);
+  onWindows(timeline.windows.length);
   const lows = lowWindows(timeline);
   const rebuilt = rebuild(eachPart, requests, activity, index, timeline, lows);
   const series = sumSeries(activity, requests, timeline);
@@ -190,7 +217,18 @@ export function conclude(found: Found, options: AnalyzeOptions): Answer {
   forgetScratch();
   collectGarbage(rows);
   const { models, frame } = buildModels(series, timeline, baselines);
-  const windows = windowRows(requests, parts, timeline, activity);
+  return { timeline, notes: [...given.notes, ...timeline.notes], models, frame, rebuilt: rebuilt.any };
+}
+
+/** @param groups of the requests, where another thread has made them; null: they are made here where they are needed. */
+export function judge(
+  { input, tally, requests, parts, gathering, spans }: Found,
+  { timeline, notes, models, frame, rebuilt }: Measured,
+  options: AnalyzeOptions,
+  groups: RequestGroups | null,
+): Answer {
+  const { activity, processes } = gathering;
+  const windows = windowRows(requests, parts, timeline, activity, groups?.windows);
   const objective = options.objective ?? objectiveOfPlan(timeline.plan?.objective ?? null);
   const verdict = infer(
     {
@@ -204,7 +242,7 @@ export function conclude(found: Found, options: AnalyzeOptions): Answer {
       rows: windows,
       objective,
       trees: { counted: tally.trueRoots, orphans: requests.substitutes ? 0 : tally.orphanRoots },
-      rebuilt: rebuilt.any,
+      rebuilt,
       closedLoop: findClosedLoop(requests, timeline),
       metrics: input.metrics,
     },
@@ -215,6 +253,7 @@ export function conclude(found: Found, options: AnalyzeOptions): Answer {
     tally,
     requests,
     parts,
+    ...(groups === null ? {} : { groups }),
     plan: timeline.plan,
     sampling: timeline.sampling,
     windows,
@@ -223,7 +262,7 @@ export function conclude(found: Found, options: AnalyzeOptions): Answer {
     frame,
     recovery: recoveryOf(requests, timeline, verdict.kneePerSecond),
     verdict,
-    notes: [...given.notes, ...timeline.notes].map((text) => ({ id: 'load-plan', text })),
+    notes: notes.map((text) => ({ id: 'load-plan', text })),
   };
 }
 

@@ -1,7 +1,8 @@
 import { Worker } from 'node:worker_threads';
+import type { RequestGroups } from '../aggregate/groups.ts';
 import { AllAttributesNeeded } from '../tree/copy-text.ts';
 import type { PackedParts } from './gathered-parts.ts';
-import type { PartWorkerAnswer, PartWorkerStart, PartWorkerTask } from './part-worker.ts';
+import type { GatherTask, GroupTask, PartWorkerAnswer, PartWorkerStart } from './part-worker.ts';
 
 /** Threads that read parts of an input beside the one that asks them to. */
 export class PartThreads {
@@ -22,16 +23,23 @@ export class PartThreads {
    * @returns what each has gathered; null where a thread was lost, and what it gathered with it.
    * @throws {@link AllAttributesNeeded}
    */
-  async gather(task: PartWorkerTask): Promise<PackedParts[] | null> {
-    const answers = await Promise.all(this.#workers.map((worker) => ask(worker, task)));
+  async gather(task: GatherTask): Promise<PackedParts[] | null> {
+    const answers = await Promise.all(this.#workers.map((worker) => ask<PackedParts>(worker, task)));
     const packed: PackedParts[] = [];
     for (const answer of answers) {
       if (answer === null) return null;
-      if (!('error' in answer)) packed.push(answer);
+      if ('done' in answer) packed.push(answer.done);
       else if (answer.error.name === AllAttributesNeeded.name) throw new AllAttributesNeeded();
       else return null;
     }
     return packed;
+  }
+
+  /** Has one thread say what requests have in common. @returns null where it was lost. */
+  async group(task: GroupTask): Promise<RequestGroups | null> {
+    const [worker] = this.#workers;
+    const answer = worker === undefined ? null : await ask<RequestGroups>(worker, task);
+    return answer !== null && 'done' in answer ? answer.done : null;
   }
 
   async close(): Promise<void> {
@@ -40,7 +48,7 @@ export class PartThreads {
 }
 
 /** @returns its answer; null where it died. */
-function ask(worker: Worker, task: PartWorkerTask): Promise<PartWorkerAnswer | null> {
+function ask<T>(worker: Worker, task: GatherTask | GroupTask): Promise<PartWorkerAnswer<T> | null> {
   return new Promise((resolve) => {
     worker.once('message', resolve);
     worker.once('exit', () => resolve(null));

@@ -1,4 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { type Parts, type RequestGroups, requestGroups } from '../aggregate/groups.ts';
+import type { Requests } from '../aggregate/requests-types.ts';
 import type { Rule } from '../classify/rules.ts';
 import { openParts, type SharedParts } from '../model/shared-parts.ts';
 import type { AnalyzeOptions } from './analysis.ts';
@@ -15,13 +17,23 @@ export interface PartWorkerStart {
   readonly expectedRows: number;
 }
 
-export interface PartWorkerTask {
+/** Reading parts until none is left. */
+export interface GatherTask {
   readonly known: Known;
   /** See {@link takeParts}. */
   readonly next: Int32Array;
 }
 
-export type PartWorkerAnswer = PackedParts | { readonly error: Pick<Error, 'name' | 'message'> };
+/** Saying what requests have in common. */
+export interface GroupTask {
+  readonly requests: Requests;
+  readonly parts: Parts;
+  /** How many there are. */
+  readonly windows: number;
+}
+
+/** An answer to a task; an error says why there is none. */
+export type PartWorkerAnswer<T> = { readonly done: T } | { readonly error: Pick<Error, 'name' | 'message'> };
 
 if (parentPort) {
   const port = parentPort;
@@ -29,17 +41,25 @@ if (parentPort) {
   const parts = openParts(shared);
   const own: AnalyzeOptions = { ...options };
   if (rules !== null) Object.assign(own, { rules: (await import('../classify/rules.ts')).rulesOf(rules) });
-  port.on('message', ({ known, next }: PartWorkerTask) => {
+  const gather = ({ known, next }: GatherTask): void => {
+    const gathered = new GatheredParts(parts.common, own, known);
+    takeParts(parts.count, next, (part) =>
+      gathered.read(part, parts.load(part), firstRow[part], expectedRows),
+    );
+    const done = gathered.pack();
+    port.postMessage({ done } satisfies PartWorkerAnswer<PackedParts>, buffersOf(done));
+  };
+  const group = ({ requests, parts, windows }: GroupTask): void => {
+    const done = requestGroups(requests, parts, windows);
+    port.postMessage({ done } satisfies PartWorkerAnswer<RequestGroups>);
+  };
+  port.on('message', (task: GatherTask | GroupTask) => {
     try {
-      const gathered = new GatheredParts(parts.common, own, known);
-      takeParts(parts.count, next, (part) =>
-        gathered.read(part, parts.load(part), firstRow[part], expectedRows),
-      );
-      const packed = gathered.pack();
-      port.postMessage(packed satisfies PartWorkerAnswer, buffersOf(packed));
+      if ('known' in task) gather(task);
+      else group(task);
     } catch (error) {
       const { name, message } = error as Error;
-      port.postMessage({ error: { name, message } } satisfies PartWorkerAnswer);
+      port.postMessage({ error: { name, message } } satisfies PartWorkerAnswer<never>);
     }
   });
 }

@@ -25,9 +25,12 @@ export type RequestSections = Pick<Report, 'input' | 'requests' | 'routes'>;
 
 /** @returns what was read and its requests, known before queues and verdict are. */
 export function requestSections(
-  cut: Pick<Answer, 'input' | 'tally' | 'requests' | 'parts'>,
+  cut: Pick<Answer, 'input' | 'tally' | 'requests' | 'parts' | 'groups'>,
   { route }: BuildOptions,
 ): RequestSections {
+  if (route === undefined && cut.groups !== undefined) {
+    return { input: inputSection(cut), requests: cut.groups.all, routes: cut.groups.routes };
+  }
   const members = selectRoute(cut, route);
   return {
     input: inputSection(cut),
