@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,6 +30,8 @@ export interface ExportedSpan {
 export interface SpawnedService {
   readonly process: ChildProcess;
   readonly url: string;
+  /** Its export file. */
+  readonly file: string;
   readonly stderr: () => string;
   /** Asks the service to end by itself. @returns its exit code. */
   stop(): Promise<number | null>;
@@ -64,10 +66,11 @@ export async function spawnService(
   const ended = once(child, 'exit');
   const [message] = await Promise.race([once(child, 'message'), ended.then(() => [{ port: 0 }])]);
   if (message.port === 0) throw new Error(`${name} did not start: ${stderr}`);
-  const lines = () => (existsSync(file) ? readFileSync(file, 'utf8') : '').split('\n').filter(Boolean);
+  const lines = () => readFileSync(file, 'utf8').split('\n').filter(Boolean);
   return {
     process: child,
     url: `http://127.0.0.1:${message.port}`,
+    file,
     stderr: () => stderr,
     async stop() {
       child.send('stop');
