@@ -1,6 +1,6 @@
 import { DEPTH } from '../aggregate/queue-kind.ts';
 import { type Frame, type QueueModel, topWindows } from '../aggregate/queue-model.ts';
-import { LEAST_ELASTICITY, limiterOf, type Relief, reliefsOf } from './reliefs.ts';
+import { LEAST_ELASTICITY, limiterOf, type Relief, reliefsOf, TOGETHER } from './reliefs.ts';
 import {
   drivenUtilization,
   holdParts,
@@ -35,6 +35,7 @@ const NEAR_ELASTICITY = 0.08;
 /** Where no single relief helps more than this, several queues are full at once. */
 const TIED_ELASTICITY = 0.35;
 const BUSY_OF_SAMPLE = 0.8;
+const NEVER_IDLE = 0.95;
 /** Rule 7a. */
 const STRETCHED_FULL = 0.93;
 const EARLIER = 0.93;
@@ -69,7 +70,9 @@ export function findFirst(
     ({ queue }) => possible(queue.model) && queueing(queue.model, frame),
   );
   const limiter = limiterOf(network, lowest, reliefs);
-  const best = stoodIdle(limiter.model, frame, lowest.perSecond) ? lowest.queue : limiter;
+  const best = stoodIdle(limiter.model, frame, lowest.perSecond)
+    ? lowest.queue
+    : (fullByItself(limiter, reliefs, frame, lowest) ?? limiter);
   const follows =
     stretched !== null && stretched.model !== best.model && !isClearOfSample(best, reliefs, frame);
   if (follows) return { ...stretched, rule: '7a', nearTies: [] };
@@ -82,6 +85,28 @@ export function findFirst(
     rule: inner === null ? '7' : '7b',
     nearTies: [best.model, ...ties].filter((one) => one !== model),
   };
+}
+
+/**
+ * Where no relief helps much, what is full by its own demand at the limit, and never idle, goes before one that was not
+ * even full and only stretches the holds of others.
+ */
+function fullByItself(
+  limiter: NetworkQueue,
+  reliefs: readonly Relief[],
+  frame: Frame,
+  lowest: Limit,
+): NetworkQueue | null {
+  const most = reliefs[0]?.elasticity ?? 0;
+  const isFull = ({ model }: NetworkQueue) => (drivenUtilization(model, frame) ?? 1) >= NEVER_IDLE;
+  if (most >= TIED_ELASTICITY || isFull(limiter)) return null;
+  const full = reliefs
+    .map(({ queue }) => queue)
+    .filter((queue) => queue.alonePerSecond! <= TOGETHER * lowest.perSecond && isFull(queue));
+  return full.reduce<NetworkQueue | null>(
+    (a, b) => (a === null || b.alonePerSecond! < a.alonePerSecond! ? b : a),
+    null,
+  );
 }
 
 /** Nobody waited there more than before, and servers were free, or calls hardly slower: whatever its rate, it was not the limit. */

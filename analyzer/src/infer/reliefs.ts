@@ -37,7 +37,7 @@ export const LEAST_ELASTICITY = 0.05;
 const ALIKE = 0.04;
 
 /** Limits this near the lowest are reached together with it. */
-const TOGETHER = 1.06;
+export const TOGETHER = 1.06;
 
 /**
  * Of a network the queue whose relief raises its lowest limit most. Where none does, several are full at once: of those

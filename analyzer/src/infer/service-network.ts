@@ -15,7 +15,7 @@ export interface NetworkQueue {
   readonly loopWaits: ReadonlyMap<number, LoopWait>;
 }
 
-/** Waits for a loop at its load ρ: always + atEvenOdds × ρ / (1 − ρ), ns per request. */
+/** Waits for a loop at its load ρ: always + atEvenOdds × about ρ / (1 − ρ), ns per request. */
 export interface LoopWait {
   readonly alwaysNs: number;
   readonly atEvenOddsNs: number;
@@ -192,17 +192,25 @@ function loopWaitAt(rate: number, queue: NetworkQueue, byIndex: ReadonlyMap<numb
     const limit = byIndex.get(index)?.alonePerSecond ?? null;
     if (limit === null) continue;
     if (rate >= limit) return Number.POSITIVE_INFINITY;
-    ns += alwaysNs + atEvenOddsNs * (rate / (limit - rate));
+    ns += alwaysNs + atEvenOddsNs * oddsOf(rate / limit);
   }
   return ns;
+}
+
+/** Requests that can stand at a loop at one time: what is full around it lets no more in. */
+const POPULATION = 15;
+
+/** ρ / (1 − ρ), what an arrival meets at a queue of load ρ (M/G/1), bounded by the {@link POPULATION}. */
+function oddsOf(load: number): number {
+  return load / (1 - load + load / POPULATION);
 }
 
 /** Rates below the knee must differ by this factor to tell what grows with load from what is always there. */
 const APART = 1.3;
 
 /**
- * Everything waits for the loop at the offered rate, so its waits grow like ρ / (1 − ρ) (M/G/1), whatever the queue around
- * them does; a part is always there (callbacks of one turn wait for each other). By least squares over the windows below
+ * Everything waits for the loop at the offered rate, so its waits grow like ρ / (1 − ρ), whatever the queue around
+ * them does, until all it lets in stand at the loop; a part is always there (callbacks of one turn wait for each other). By least squares over the windows below
  * the knee; all of it is taken to grow where they cannot tell.
  */
 function loopWaits(model: QueueModel, loop: QueueModel, loopRate: number, frame: Frame): LoopWait | null {
@@ -214,7 +222,7 @@ function loopWaits(model: QueueModel, loop: QueueModel, loopRate: number, frame:
     const load = arrivalsPerSecond / loopRate;
     if (requests === 0 || load >= 1) continue;
     const perSecond = arrivalsPerSecond;
-    points.push({ g: load / (1 - load), ns: nested[w] / requests, weight: requests, perSecond });
+    points.push({ g: oddsOf(load), ns: nested[w] / requests, weight: requests, perSecond });
   }
   const sum = (of: (p: (typeof points)[number]) => number) =>
     points.reduce((total, p) => total + p.weight * of(p), 0);

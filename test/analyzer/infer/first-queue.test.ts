@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findFirst } from '../../../analyzer/src/infer/first-queue.ts';
 import { isSaturated, lossesGrow, waitsGrow } from '../../../analyzer/src/infer/saturation.ts';
-import { frame, model } from './sketch.ts';
+import { frame, model, RATES } from './sketch.ts';
 
 const GROWING = [0.1, 0.2, 1, 5, 40, 90];
 const FLAT = [0.1, 0.1, 0.1, 0.1, 0.1, 0.1];
@@ -243,4 +243,39 @@ test('nothing grows: nothing is named', () => {
   });
   assert.equal(findFirst([quiet], frame()), null);
   assert.equal(findFirst([], frame()), null);
+});
+
+test('rule 7: where limits lie together, a server that is never idle goes before a loop that only stretches holds', () => {
+  const server = (u: readonly number[]) =>
+    model({
+      index: 0,
+      name: 'risk',
+      kind: 'downstream',
+      saturatesAt: 104,
+      waitMs: [1, 2, 5, 20, 200, 500],
+      utilization: u,
+    });
+  const loop = model({
+    index: 1,
+    name: 'eventloop',
+    kind: 'eventloop',
+    saturatesAt: 140,
+    waitMs: [0.2, 0.4, 0.8, 1.5, 4, 6],
+    utilization: [0.15, 0.3, 0.45, 0.6, 0.75, 0.85],
+  });
+  const odds = (rate: number) => rate / (140 - rate + rate / 15);
+  const lock = model({
+    index: 2,
+    name: 'lock',
+    kind: 'lock',
+    saturatesAt: 200,
+    waitMs: [0, 1, 2, 5, 20, 50],
+    utilization: [0.15, 0.3, 0.5, 0.8, 1, 1],
+    nestedMs: { 1: RATES.map((rate) => 2.35 * odds(rate)) },
+  });
+  const found = (u: readonly number[]) => findFirst([server(u), loop, lock], frame());
+  const busy = found([0.2, 0.4, 0.6, 0.8, 0.97, 1]);
+  assert.equal(busy?.model.name, 'risk');
+  assert.ok(busy.nearTies.some(({ name }) => name === 'eventloop'));
+  assert.equal(found([0.2, 0.3, 0.5, 0.6, 0.7, 0.8])?.model.name, 'eventloop');
 });
