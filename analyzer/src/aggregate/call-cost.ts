@@ -22,8 +22,9 @@ export function callBaselines(
   lows: readonly number[],
 ): Float64Array {
   const isLow = windowFlags(lows, timeline.windows.length);
+  const keys = calls.operationKeys();
   const byOperation = groupIndexes(calls.length, (i) =>
-    calls.failed[i] || requests.window[calls.request[i]] < 0 ? null : calls.operationKey(i),
+    calls.failed[i] || requests.window[calls.request[i]] < 0 ? null : keys[i],
   );
   const base = new Map<number, { ns: number; limit: number }>();
   for (const [key, members] of byOperation) {
@@ -49,7 +50,7 @@ export function callBaselines(
   let lastKey = Number.NaN;
   let lastNs = Number.NaN;
   for (let i = 0; i < calls.length; i++) {
-    const key = calls.operationKey(i);
+    const key = keys[i];
     if (key !== lastKey) {
       lastKey = key;
       lastNs = base.get(key)?.ns ?? Number.NaN;
@@ -107,10 +108,12 @@ function meanCost(
   let sum = 0;
   let squares = 0;
   let weights = 0;
-  for (const i of members) {
-    const weight = requests.weight[calls.request[i]];
-    sum += calls.durationNs[i] * weight;
-    squares += calls.durationNs[i] * calls.durationNs[i] * weight;
+  const { request, durationNs } = calls;
+  for (let k = 0; k < members.length; k++) {
+    const i = members[k];
+    const weight = requests.weight[request[i]];
+    sum += durationNs[i] * weight;
+    squares += durationNs[i] * durationNs[i] * weight;
     weights += weight;
   }
   const ns = sum / weights;

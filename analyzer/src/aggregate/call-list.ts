@@ -13,7 +13,6 @@ export class CallList extends RecordList<Call> {
   durationNs: Float64Array = new Float64Array(FIRST);
   operation: Int32Array = new Int32Array(FIRST);
   failed: Uint8Array = new Uint8Array(FIRST);
-  readonly #operationKeys = new PairIds();
 
   /** @returns a list of the records given. */
   static from(calls: Iterable<Call>): CallList {
@@ -47,9 +46,12 @@ export class CallList extends RecordList<Call> {
     };
   }
 
-  /** @returns one small number for the calls of one operation to one server. */
-  operationKey(i: number): number {
-    return this.#operationKeys.of(this.queue[i], this.operation[i] >>> 0);
+  /** @returns by call: one small number for those of one operation to one server. */
+  operationKeys(): Int32Array {
+    const pairs = new PairIds();
+    const keys = new Int32Array(this.length);
+    for (let i = 0; i < keys.length; i++) keys[i] = pairs.of(this.queue[i], this.operation[i] >>> 0);
+    return keys;
   }
 
   /** @returns the indexes of the calls to each server, in order. */

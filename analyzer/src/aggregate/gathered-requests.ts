@@ -1,8 +1,12 @@
+import { indexesTo, sortByKey } from '../model/ordering.ts';
 import { FLAG, type SpanTable } from '../model/span-table.ts';
 import type { Forest } from '../tree/types.ts';
 import type { Parts, SegmentKey } from './groups.ts';
 import { FIRST, type PackedRecords, RecordList } from './record-list.ts';
 import type { Requests } from './requests-types.ts';
+
+/** Nanoseconds since the earliest start are exact up to here: 104 days. */
+const EXACT_SECONDS = 9e6;
 
 interface RequestRecord {
   readonly startSec: number;
@@ -163,20 +167,35 @@ export class GatheredRequests {
 
   /** @returns the requests in order of start, trace id and span id, as collected in one go from all trees. */
   inOrder(): Int32Array {
-    const { startSec, startNs, trace0, trace1, trace2, trace3, length } = this.#list;
-    return Int32Array.from({ length }, (_, i) => i).sort(
-      (a, b) =>
-        startSec[a] - startSec[b] ||
-        startNs[a] - startNs[b] ||
-        (this.#opaqueTrace.size > 0
-          ? compareText(this.#traceText(a), this.#traceText(b))
-          : trace0[a] - trace0[b] ||
-            trace1[a] - trace1[b] ||
-            trace2[a] - trace2[b] ||
-            trace3[a] - trace3[b]) ||
-        compareText(this.#spanText(a), this.#spanText(b)),
-    );
+    const { startSec, startNs, length } = this.#list;
+    const order = indexesTo(length);
+    let [least, most] = [Number.POSITIVE_INFINITY, 0];
+    for (let i = 0; i < length; i++) {
+      least = Math.min(least, startSec[i]);
+      most = Math.max(most, startSec[i]);
+    }
+    if (most - least > EXACT_SECONDS) return order.sort(this.#compare);
+    const start = new Float64Array(length);
+    for (let i = 0; i < length; i++) start[i] = (startSec[i] - least) * 1e9 + startNs[i];
+    sortByKey(order, start);
+    for (let from = 0, to = 1; from < length; from = to++) {
+      while (to < length && start[order[to]] === start[order[from]]) to++;
+      if (to - from > 1) order.subarray(from, to).sort(this.#compare);
+    }
+    return order;
   }
+
+  readonly #compare = (a: number, b: number): number => {
+    const { startSec, startNs, trace0, trace1, trace2, trace3 } = this.#list;
+    return (
+      startSec[a] - startSec[b] ||
+      startNs[a] - startNs[b] ||
+      (this.#opaqueTrace.size > 0
+        ? compareText(this.#traceText(a), this.#traceText(b))
+        : trace0[a] - trace0[b] || trace1[a] - trace1[b] || trace2[a] - trace2[b] || trace3[a] - trace3[b]) ||
+      compareText(this.#spanText(a), this.#spanText(b))
+    );
+  };
 
   /**
    * @param order as {@link inOrder}
@@ -191,6 +210,9 @@ export class GatheredRequests {
     const list = this.#list;
     const first = order[0] ?? -1;
     const [sec, ns] = first < 0 ? [0, 0] : [list.startSec[first], list.startNs[first]];
+    const startNs = new Float64Array(order.length);
+    for (let i = 0; i < order.length; i++)
+      startNs[i] = (list.startSec[order[i]] - sec) * 1e9 + list.startNs[order[i]] - ns;
     const routeIds = new Map<number, number>();
     const names: string[] = [];
     const route = new Int32Array(order.length);
@@ -207,12 +229,12 @@ export class GatheredRequests {
       count: order.length,
       originUnixNano: BigInt(sec) * 1_000_000_000n + BigInt(ns),
       tree: order,
-      startNs: Float64Array.from(order, (i) => (list.startSec[i] - sec) * 1e9 + list.startNs[i] - ns),
-      durationNs: Float64Array.from(order, (i) => list.durationNs[i]),
-      outcome: Uint8Array.from(order, (i) => list.outcome[i]),
+      startNs,
+      durationNs: inThatOrder(order, list.durationNs, new Float64Array(order.length)),
+      outcome: inThatOrder(order, list.outcome, new Uint8Array(order.length)),
       route,
       routes: names,
-      weight: Float64Array.from(order, (i) => list.weight[i]),
+      weight: inThatOrder(order, list.weight, new Float64Array(order.length)),
       chosenWithoutWeight: this.#chosenWithoutWeight,
       window: new Int32Array(order.length).fill(-1),
       ...shared,
@@ -290,6 +312,11 @@ function wordsOf(id: string): [number, number, number, number] | null {
     words[i >> 3] = ((words[i >> 3] << 4) | digit) >>> 0;
   }
   return words;
+}
+
+function inThatOrder<T extends Float64Array | Uint8Array>(order: Int32Array, column: T, into: T): T {
+  for (let i = 0; i < order.length; i++) into[i] = column[order[i]];
+  return into;
 }
 
 function opaqueSpan(table: SpanTable, row: number): string {

@@ -25,26 +25,30 @@ export function slowedByOthers(
   let my = 0;
   const known = members.filter((i) => costNs[i] > 0);
   if (known.length < FEWEST) return true;
-  for (const i of known) {
+  const { durationNs } = calls;
+  for (let k = 0; k < known.length; k++) {
+    const i = known[k];
     weight += costNs[i];
     mx += costNs[i] * ahead[i];
-    my += calls.durationNs[i];
+    my += durationNs[i];
   }
   mx /= weight;
   my /= weight;
   let sxx = 0;
   let sxy = 0;
-  for (const i of known) {
+  for (let k = 0; k < known.length; k++) {
+    const i = known[k];
     const x = ahead[i] - mx;
     sxx += costNs[i] * x * x;
-    sxy += x * (calls.durationNs[i] - costNs[i] * my);
+    sxy += x * (durationNs[i] - costNs[i] * my);
   }
   if (sxx === 0) return false;
   const slope = sxy / sxx;
   let residual = 0;
-  for (const i of known) {
+  for (let k = 0; k < known.length; k++) {
+    const i = known[k];
     const x = ahead[i] - mx;
-    const off = x * (calls.durationNs[i] - costNs[i] * (my + slope * x));
+    const off = x * (durationNs[i] - costNs[i] * (my + slope * x));
     residual += off * off;
   }
   const error = Math.sqrt(residual) / sxx;

@@ -76,19 +76,20 @@ function commonExcess(
   const cost = new Map<number, { ns: number; n: number }>();
   const locksRows = activity.operations.map((operation) => LOCKS_ROWS.test(operation));
   const { calls } = activity;
+  const keys = calls.operationKeys();
   for (let i = 0; i < calls.length; i++) {
     const call = calls.at(i);
     if (call.failed || !low.has(requests.window[call.request])) continue;
-    const entry = cost.get(calls.operationKey(i)) ?? { ns: 0, n: 0 };
+    const entry = cost.get(keys[i]) ?? { ns: 0, n: 0 };
     entry.ns += call.durationNs;
     entry.n++;
-    cost.set(calls.operationKey(i), entry);
+    cost.set(keys[i], entry);
   }
   const excess = new Map<number, { ns: Float64Array; n: Float64Array }>();
   for (let i = 0; i < calls.length; i++) {
     const call = calls.at(i);
     const w = requests.window[call.request];
-    const base = cost.get(calls.operationKey(i));
+    const base = cost.get(keys[i]);
     // A statement that locks rows may have waited for them.
     if (w < 0 || !base || call.failed || locksRows[call.operation]) continue;
     let own = excess.get(call.queue);
