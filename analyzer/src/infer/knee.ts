@@ -3,7 +3,7 @@ import { type Frame, hasItsServers, type QueueModel } from '../aggregate/queue-m
 import type { Requests } from '../aggregate/requests-types.ts';
 import { forecast } from './forecast.ts';
 import { perSecond } from './numbers.ts';
-import { lossesGrow, waitsGrow } from './saturation.ts';
+import { lossesGrow, queueVisits, waitsGrow } from './saturation.ts';
 
 export interface Knee {
   readonly perSecond: number;
@@ -136,10 +136,13 @@ function keptUp(throughput: readonly number[], { rising, timeline }: Frame): boo
   );
 }
 
-function byWindow(visited: readonly QueueModel[], { rising, timeline }: Frame): number[] {
+function byWindow(visited: readonly QueueModel[], frame: Frame): number[] {
+  const { rising, timeline } = frame;
+  // Of a lock all rows: which of them a request asks for is a matter of chance.
+  const visitsOf = (m: QueueModel) => (m.busiestKey === null ? m.visits : queueVisits(m, frame));
   return rising.map((w) => {
     const { seconds, arrivalsPerSecond } = timeline.windows[w];
-    const least = Math.min(...visited.map((m) => m.lane.completions[w] / seconds / m.visits));
+    const least = Math.min(...visited.map((m) => m.series.completions[w] / seconds / visitsOf(m)));
     return Math.min(least, arrivalsPerSecond);
   });
 }
