@@ -27,13 +27,15 @@ async function slowTable(name: string): Promise<void> {
 }
 
 /** One change of a row in a transaction. @returns when its end was sent, and how long it took, ms. */
-async function change(client: Client, table: string, id: number) {
+async function change(client: Client, table: string, id: number, onSent = () => {}) {
   const times = { beganMs: 0, sentMs: 0, endSentMs: 0, endedMs: 0 };
   const { traceId } = await request(async () => {
     times.beganMs = performance.now();
     await client.query('BEGIN');
     times.sentMs = performance.now();
-    await client.query(`UPDATE ${table} SET n = n + 1 WHERE id = $1`, [id]);
+    const updated = client.query(`UPDATE ${table} SET n = n + 1 WHERE id = $1`, [id]);
+    onSent();
+    await updated;
     times.endSentMs = performance.now();
     await client.query('COMMIT');
     times.endedMs = performance.now();
@@ -45,11 +47,24 @@ async function change(client: Client, table: string, id: number) {
 test('a row is held while the statement that took it runs on: known from those that waited', async () => {
   await slowTable('slow');
   const [a, b] = await Promise.all([connected(), connected()]);
+  // The first statement of a connection is slow on the server: it could be overtaken.
+  for (const client of [a, b]) await change(client, 'slow', 3);
   for (let round = 0; round < 4; round++) {
-    const first = change(a, 'slow', 1);
-    await sleep(20);
-    const [holder, behind] = await Promise.all([first, change(b, 'slow', 1)]);
-    assert.ok(behind.span.lengthMs > 0, 'it did not wait');
+    const sent = Promise.withResolvers<void>();
+    const first = change(a, 'slow', 1, sent.resolve);
+    await sent.promise;
+    const both = await Promise.all([first, change(b, 'slow', 1)]);
+    // On a busy machine the server may turn to the second first.
+    const [holder, behind] = both[0].span.lengthMs > 0 ? both.toReversed() : both;
+    assert.equal(holder.span.lengthMs, 0);
+    assert.ok(behind.span.lengthMs > 0, 'neither waited');
+    if (behind === both[1]) {
+      const { attributes } = behind.span;
+      assert.equal(attributes['waitfall.blocker.statement'], 'UPDATE slow');
+      assert.equal(attributes['waitfall.blocker.state'], 'active');
+      const ageMs = (attributes['waitfall.blocker.age_ns'] as number) / 1e6;
+      assert.ok(ageMs >= 0 && ageMs <= behind.endSentMs - holder.sentMs);
+    }
     // It had the row once the COMMIT before it was done, at some time between its call and its reply.
     const atLeastMs = TRIGGER_MS - (holder.endedMs - holder.endSentMs);
     const atMostMs = behind.endedMs - holder.endSentMs;

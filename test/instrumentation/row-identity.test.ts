@@ -16,6 +16,7 @@ function holdOf(row: Row): LockHold {
     parent: ROOT_CONTEXT,
     hasStatementSpan: false,
     autocommit: false,
+    sentMs: 0,
     grantedMs: 0,
     endSentMs: undefined,
     releasedMs: undefined,

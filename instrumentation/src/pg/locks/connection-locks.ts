@@ -263,6 +263,7 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
       parent: running.parent,
       hasStatementSpan: running.hasStatementSpan,
       autocommit,
+      sentMs: reply.sentMs,
       grantedMs: reply.answeredMs,
       endSentMs: undefined,
       releasedMs: undefined,

@@ -17,6 +17,7 @@ import {
 import { durationNs } from '../../core/clock.ts';
 import { countTime, emitSegment, isSampled } from '../../core/emit.ts';
 import { observer } from '../sampler/observer.ts';
+import { runningBlocker } from './claim.ts';
 import type { InferredWait } from './infer-wait.ts';
 import type { LockHold, Row } from './row.ts';
 import type { DatabaseRows } from './rows.ts';
@@ -64,10 +65,11 @@ export function emitLock(record: LockRecord): void {
   if (wait !== null) {
     attributes[ATTR_ESTIMATE_MIN_NS] = durationNs(0, wait.minMs);
     attributes[ATTR_ESTIMATE_MAX_NS] = durationNs(0, wait.maxMs);
-    if (record.blocker !== undefined && wait.blockers.length > 0) {
-      attributes[ATTR_BLOCKER_STATEMENT] = record.blocker.statement;
-      attributes[ATTR_BLOCKER_STATE] = record.blocker.state;
-      attributes[ATTR_BLOCKER_AGE_NS] = durationNs(0, record.blocker.ageMs);
+    const blocker = record.blocker ?? runningBlocker(wait.blockers, wait.startMs);
+    if (blocker !== undefined && wait.blockers.length > 0) {
+      attributes[ATTR_BLOCKER_STATEMENT] = blocker.statement;
+      attributes[ATTR_BLOCKER_STATE] = blocker.state;
+      attributes[ATTR_BLOCKER_AGE_NS] = durationNs(0, blocker.ageMs);
     }
     links = wait.evidence?.links ?? linksTo(wait.blockers, parent, record.hasStatementSpan);
     Object.assign(attributes, wait.evidence?.attributes);

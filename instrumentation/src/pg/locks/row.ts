@@ -14,6 +14,7 @@ export interface LockHold {
   readonly hasStatementSpan: boolean;
   /** Its transaction is a single statement, or was sent in one go: granted and released with no reply between. */
   readonly autocommit: boolean;
+  readonly sentMs: number;
   /** Reply of the statement, minus the time the reply may have lain in the event loop. */
   readonly grantedMs: number;
   /** COMMIT or ROLLBACK sent; undefined while nothing was. */
