@@ -46,6 +46,7 @@ const STRETCHED_SHARE = 0.1;
 const IDLE_SERVER = 0.55;
 const WAITED_SHARE = 0.1;
 const BEYOND_TOP = 1.02;
+const FAR_BEYOND = 1.7;
 
 /**
  * Rules 6 and 7. The first queue is that of the lowest limit of the network which the measurements confirm (it queues, and
@@ -138,13 +139,19 @@ function confirmed(
     const [lowest] = limitsOf(network);
     if (lowest === undefined || lowest.perSecond > reached) return { network, lowest: null };
     const { model } = lowest.queue;
-    const used = drivenUtilization(model, frame, lowest.perSecond) ?? 1;
+    const used = usedAt(model, frame, lowest.perSecond);
     const enough = used >= (lossesGrow(model) ? USED_LOSING : USED);
     if (possible(model) && queueing(model, frame) && enough) return { network, lowest };
     network = network.map((queue) =>
       queue === lowest.queue ? { ...queue, alonePerSecond: null, servers: null } : queue,
     );
   }
+}
+
+/** How busy a queue was at a limit; of a sample, whose single windows scatter, at least as busy as over the top windows. */
+function usedAt(model: QueueModel, frame: Frame, perSecond: number): number {
+  const used = drivenUtilization(model, frame, perSecond) ?? 1;
+  return frame.timeline.sampling.kind === 'none' ? used : Math.max(used, topUtilization(model, frame));
 }
 
 /** Queues whose relief helps about as much as the best; where none helps much, also those whose own rates are as low. */
@@ -210,6 +217,8 @@ function followStretchedHold(
     if (next === null) break;
     current = next;
   }
+  // By chance a small queue is full for a while: what is far from its own rate fills nothing.
+  if ((current.saturatesAt ?? 0) > FAR_BEYOND * frame.topRate) return null;
   let rate = Math.min(current.saturatesAt ?? Number.POSITIVE_INFINITY, reached);
   if (current.kind === 'downstream' && current.visits > 0) {
     const completed = topWindows(frame.rising).map(

@@ -279,3 +279,20 @@ test('rule 7: where limits lie together, a server that is never idle goes before
   assert.ok(busy.nearTies.some(({ name }) => name === 'eventloop'));
   assert.equal(found([0.2, 0.3, 0.5, 0.6, 0.7, 0.8])?.model.name, 'eventloop');
 });
+
+test('rule 7a: a small pool that is full for a while leads to no queue that is far from its own rate', () => {
+  const door = (saturatesAt: number) =>
+    model({ index: 0, name: 'door', kind: 'connection', saturatesAt, waitMs: [1, 1, 5, 10, 20, 30] });
+  const pool = model({
+    index: 1,
+    name: 'pool',
+    kind: 'pool',
+    saturatesAt: 500,
+    waitMs: GROWING,
+    utilization: [0.2, 0.3, 0.97, 0.6, 0.7, 0.8],
+    holdMs: [10, 10, 15, 20, 30, 40],
+    nestedMs: { 0: [1, 1, 6, 11, 21, 31] },
+  });
+  assert.equal(findFirst([door(300), pool], frame()), null);
+  assert.equal(findFirst([door(180), pool], frame())?.model.name, 'door');
+});
