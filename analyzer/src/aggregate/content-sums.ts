@@ -1,6 +1,6 @@
 import type { Content } from './content-names.ts';
 import type { Lane, Series } from './series.ts';
-import { SteadySums } from './steady-sums.ts';
+import { type SteadySum, SteadySums } from './steady-sums.ts';
 
 /** Of one lane, by queue: see {@link Lane}. */
 export interface LaneSums {
@@ -43,11 +43,17 @@ export class ContentSums {
     this.#alike.set(lane, other);
   }
 
-  addNamed(queue: number, { what, movable }: Content, request: number, ns: number): void {
+  /** @returns what {@link addAgain} takes. */
+  addNamed(queue: number, { what, movable }: Content, request: number, ns: number): SteadySum {
     const { sums, first } = this.#named[queue];
-    sums.add(what, request, 0, ns);
     // Requests come in order.
     if (!first.has(what)) first.set(what, movable);
+    return sums.add(what, request, 0, ns);
+  }
+
+  /** Adds to what was named before. */
+  addAgain(queue: number, named: SteadySum, request: number, ns: number): void {
+    this.#named[queue].sums.addTo(named, request, 0, ns);
   }
 
   /** Writes the sums to the series. */

@@ -11,6 +11,7 @@ import type { Requests } from './requests-types.ts';
 import { lanesOf, type Series } from './series.ts';
 import { ServedInside } from './served-inside.ts';
 import { ByRequest } from './sort-records.ts';
+import type { SteadySum } from './steady-sums.ts';
 
 const WORK = SEGMENTS.indexOf('work');
 
@@ -54,9 +55,9 @@ class Contents {
   readonly #connectionNs: Float64Array;
   readonly #served: ServedInside;
   readonly #sums: ContentSums;
-  /** By label: the index of its queue, -1 without one; and what it is in the holds of each queue. */
+  /** By label: the index of its queue, -1 without one; and the sums of what it is in the holds of each queue. */
   readonly #queue: Int32Array;
-  readonly #content: (Content | undefined)[][];
+  readonly #content: (SteadySum | undefined)[][];
   /** By queue and instance: the sums of holds without a key, or with one that is not looked at by itself. */
   readonly #lanes: (readonly LaneSums[] | undefined)[][];
 
@@ -130,7 +131,16 @@ class Contents {
       const { segment } = labels[label];
       const queue = this.#queue[label];
       const weighted = ns * weight;
-      this.#sums.addNamed(hold.queue, this.#contentOf(hold.queue, label), request, weighted);
+      const content = this.#content[hold.queue];
+      const named = content[label];
+      if (named !== undefined) this.#sums.addAgain(hold.queue, named, request, weighted);
+      else
+        content[label] = this.#sums.addNamed(
+          hold.queue,
+          this.#contentOf(hold.queue, label),
+          request,
+          weighted,
+        );
       if (segment === CONNECTION_WAIT) {
         const wait = this.#waits.at(request, pieces.served[i]);
         if (wait >= 0 && !Number.isNaN(this.#connectionNs[wait])) this.#served.connection(wait, ns);
@@ -178,13 +188,9 @@ class Contents {
   }
 
   #contentOf(queue: number, label: number): Content {
-    const known = this.#content[queue];
     const at = this.#queue[label];
-    return (known[label] ??= contentOf(
-      this.#series[queue].queue,
-      this.#pieces.labels[label],
-      at < 0 ? null : this.#series[at].queue,
-    ));
+    const waitedFor = at < 0 ? null : this.#series[at].queue;
+    return contentOf(this.#series[queue].queue, this.#pieces.labels[label], waitedFor);
   }
 }
 

@@ -2,7 +2,8 @@
 const UNIT = 2 ** 32;
 const CARRY_FROM = 2 ** 52;
 
-interface Entry {
+/** The sums of one key. */
+export interface SteadySum {
   /** Whole numbers and, in units, what is left of each addend. */
   readonly whole: Float64Array;
   readonly fraction: Float64Array;
@@ -17,32 +18,29 @@ interface Entry {
  */
 export class SteadySums<Key> {
   readonly #windows: number;
-  readonly #entries = new Map<Key, Entry>();
+  readonly #entries = new Map<Key, SteadySum>();
   #turn = 0;
-  /** The key added to last, which often comes again. */
-  #lastKey: Key | undefined;
-  #last: Entry | undefined;
+  /** Those whose keys are numbers, by key. */
+  readonly #numbered: (SteadySum | undefined)[] = [];
 
   constructor(windows: number) {
     this.#windows = windows;
   }
 
-  add(key: Key, request: number, window: number, value: number): void {
-    let entry = key === this.#lastKey ? this.#last : this.#entries.get(key);
-    if (entry === undefined) {
-      entry = {
-        whole: new Float64Array(this.#windows),
-        fraction: new Float64Array(this.#windows),
-        request,
-        turn: this.#turn++,
-      };
-      this.#entries.set(key, entry);
-    } else if (request < entry.request) {
+  /** @param key a small whole number, or anything else */
+  add(key: Key, request: number, window: number, value: number): SteadySum {
+    const known = typeof key === 'number' ? this.#numbered[key] : this.#entries.get(key);
+    const entry = known ?? this.#added(key, request);
+    this.addTo(entry, request, window, value);
+    return entry;
+  }
+
+  /** As {@link add}, with the sums of a key that {@link add} returned: nothing is looked up. */
+  addTo(entry: SteadySum, request: number, window: number, value: number): void {
+    if (request < entry.request) {
       entry.request = request;
       entry.turn = this.#turn++;
     }
-    this.#lastKey = key;
-    this.#last = entry;
     const whole = Math.floor(value);
     entry.whole[window] += whole;
     if (whole === value) return;
@@ -51,6 +49,18 @@ export class SteadySums<Key> {
     const carried = Math.floor(entry.fraction[window] / UNIT);
     entry.whole[window] += carried;
     entry.fraction[window] -= carried * UNIT;
+  }
+
+  #added(key: Key, request: number): SteadySum {
+    const entry = {
+      whole: new Float64Array(this.#windows),
+      fraction: new Float64Array(this.#windows),
+      request,
+      turn: this.#turn++,
+    };
+    this.#entries.set(key, entry);
+    if (typeof key === 'number') this.#numbered[key] = entry;
+    return entry;
   }
 
   /** @returns the sums by window, in the order in which the requests, one after the other, would have met the keys. */
