@@ -45,6 +45,7 @@ const STRETCHED_OWN = 0.65;
 const STRETCHED_SHARE = 0.1;
 const IDLE_SERVER = 0.55;
 const WAITED_SHARE = 0.1;
+const LOOP_SHARE = 0.5;
 const BEYOND_TOP = 1.02;
 const FAR_BEYOND = 1.7;
 
@@ -258,8 +259,15 @@ function largestNestedGrowth(
     .map(([queue, ns]) => ({ queue, growth: ns - (before.nestedNs.get(queue) ?? 0) }))
     .filter(({ growth }) => growth > 0.2 * growthNs && growth > STRETCHED_SHARE * after.holdNs)
     .sort((a, b) => b.growth - a.growth);
+  const modelOf = (queue: number) => models.find((m) => m.queue.index === queue);
+  // Rebuilt calls end when their callback runs: a server seems slower by much of what the loop is.
+  const loop = outer.queue.holdsRebuilt
+    ? ranked.find(({ queue }) => modelOf(queue)?.kind === 'eventloop')
+    : undefined;
+  if (loop && loop.growth >= LOOP_SHARE * ranked[0].growth && modelOf(ranked[0].queue)?.kind === 'downstream')
+    ranked.unshift(loop);
   for (const { queue } of ranked) {
-    const model = models.find((m) => m.queue.index === queue);
+    const model = modelOf(queue);
     if (!model || seen.has(model)) continue;
     // Servers that were half idle make others wait by chance, but are not what fills the service.
     if (model.kind === 'downstream' && topUtilization(model, frame) < IDLE_SERVER) continue;

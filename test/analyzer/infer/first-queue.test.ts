@@ -296,3 +296,37 @@ test('rule 7a: a small pool that is full for a while leads to no queue that is f
   assert.equal(findFirst([door(300), pool], frame()), null);
   assert.equal(findFirst([door(180), pool], frame())?.model.name, 'door');
 });
+
+test('rule 7a: of rebuilt calls a server seems as slow as the loop makes their callbacks: the loop is followed', () => {
+  const server = model({
+    index: 0,
+    name: 'db',
+    kind: 'downstream',
+    saturatesAt: null,
+    waitMs: [0, 0, 1, 3, 6, 9],
+    holdMs: [3, 3, 3, 3, 3, 3],
+  });
+  const loop = model({
+    index: 1,
+    name: 'eventloop',
+    kind: 'eventloop',
+    saturatesAt: 170,
+    waitMs: [0, 0, 1, 2, 4, 6],
+    utilization: [0.1, 0.2, 0.3, 0.4, 0.5, 0.6],
+  });
+  const pool = (rebuilt: boolean) =>
+    model({
+      index: 2,
+      name: 'pool',
+      kind: 'pool',
+      saturatesAt: 600,
+      capacity: 4,
+      waitMs: GROWING,
+      utilization: FILLING,
+      holdMs: [10, 10, 13, 20, 30, 40],
+      nestedMs: { 0: [0, 0, 2, 6, 12, 17], 1: [0, 0, 1, 4, 8, 12] },
+      rebuilt,
+    });
+  assert.equal(findFirst([loop, pool(true), server], frame())?.model.name, 'eventloop');
+  assert.equal(findFirst([loop, pool(false), server], frame())?.model.name, 'db');
+});
