@@ -23,6 +23,9 @@ function isInChain(fn: Shimmed | undefined): boolean {
   return false;
 }
 
+/** Methods with a wrapper of ours; another agent's may hide it, for not all of them say what they wrap. */
+const wrapped = new WeakMap<object, Set<string>>();
+
 /**
  * Wraps a method that other instrumentations wrap too, without getting in their way: OpenTelemetry's
  * `_wrap` removes whatever wrapper it finds first. Ours looks to them exactly like what it wraps: unwrapped
@@ -40,6 +43,10 @@ export function wrapMethod(
   const holder = target as Record<string, Shimmed> | undefined;
   const original = holder?.[name];
   if (holder === undefined || typeof original !== 'function' || isInChain(original)) return false;
+  let names = wrapped.get(holder);
+  if (names === undefined) wrapped.set(holder, (names = new Set()));
+  if (names.has(name)) return false;
+  names.add(name);
   const link = { inner: original as Shimmed };
   const wrapper = around(() => link.inner) as Shimmed;
   Object.defineProperties(wrapper, {

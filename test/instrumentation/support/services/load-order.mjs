@@ -32,6 +32,14 @@ const load = {
     return require('pg');
   },
   'pg-pool by itself': async () => ({ Pool: (await import('pg-pool')).default }),
+  'hidden by an agent': async () => {
+    const Client = require('pg/lib/client.js');
+    const { query } = Client.prototype;
+    Client.prototype.query = function (...args) {
+      return query.apply(this, args);
+    };
+    return require('pg');
+  },
   'after a restart': async () => {
     const pg = require('pg');
     for (const instrumentation of instrumentations) instrumentation.disable();
