@@ -174,7 +174,7 @@ export interface Found extends Pick<Answer, 'input' | 'tally' | 'requests' | 'pa
 }
 
 /** The second half of an analysis: windows, queues and the verdict, from what was read from the trees. */
-export function conclude(found: Found, options: AnalyzeOptions): Answer {
+function conclude(found: Found, options: AnalyzeOptions): Answer {
   return judge(found, measure(found, options), options, null);
 }
 
