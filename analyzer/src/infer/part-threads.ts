@@ -13,8 +13,11 @@ export class PartThreads {
     const file = import.meta.url.endsWith('.ts') ? './part-worker.ts' : './part-worker.js';
     const url = new URL(file, import.meta.url);
     this.#workers = Array.from({ length: count }, () => new Worker(url, { workerData: start }));
-    // Whoever waits for a thread hears of it.
-    for (const worker of this.#workers) worker.on('error', () => {});
+    for (const worker of this.#workers) {
+      // Whoever waits for a thread hears of it.
+      worker.on('error', () => {});
+      worker.on('exit', () => this.#lose(worker));
+    }
   }
 
   /**
@@ -40,6 +43,12 @@ export class PartThreads {
     const [worker] = this.#workers;
     const answer = worker === undefined ? null : await ask<RequestGroups>(worker, task);
     return answer !== null && 'done' in answer ? answer.done : null;
+  }
+
+  /** One that is gone answers nobody. */
+  #lose(worker: Worker): void {
+    const at = this.#workers.indexOf(worker);
+    if (at >= 0) this.#workers.splice(at, 1);
   }
 
   async close(): Promise<void> {
