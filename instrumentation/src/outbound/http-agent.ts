@@ -10,6 +10,7 @@ import { isTracingSuppressed } from '../core/suppress.ts';
 import { openingFor } from './connecting.ts';
 import { remoteResource } from './names.ts';
 import { OutboundCall, type SocketQueue } from './outbound-call.ts';
+import { isPassedOn } from './passed-on.ts';
 import { watchConnection } from './socket-connection.ts';
 import type { OutboundSwitch } from './switch.ts';
 
@@ -124,7 +125,8 @@ function begin(on: OutboundSwitch, request: Request, options: AgentOptions): Out
 function carryOn(request: Request, call: OutboundCall): void {
   const outgoing = call.makeSpan();
   if (request.headersSent || (request as { _header?: unknown })._header != null) return;
-  if (request.hasHeader('traceparent')) return;
+  const given = request.getHeader('traceparent');
+  if (given !== undefined && !isPassedOn(given, outgoing)) return;
   propagation.inject(outgoing, request, { set: (carrier, key, value) => carrier.setHeader(key, value) });
 }
 

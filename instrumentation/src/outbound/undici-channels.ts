@@ -4,6 +4,7 @@ import { now } from '../core/clock.ts';
 import { onUndiciSpan } from '../core/started-span.ts';
 import { isTracingSuppressed } from '../core/suppress.ts';
 import { type ConnectParts, OutboundCall } from './outbound-call.ts';
+import { isPassedOn } from './passed-on.ts';
 import type { OutboundSwitch } from './switch.ts';
 import { beginConnection, endConnection, patchSockets } from './undici-connections.ts';
 import { takeDispatched, undiciResource } from './undici-dispatch.ts';
@@ -126,16 +127,41 @@ function created(on: OutboundSwitch, request: UndiciRequest): void {
 
 function carryOn(request: UndiciRequest, call: OutboundCall): void {
   const outgoing = call.makeSpan();
+  const given = headerOf(request, 'traceparent');
+  if (given !== undefined && !isPassedOn(given, outgoing)) return;
+  propagation.inject(outgoing, request, { set: setHeader });
+}
+
+/** Older versions keep headers as one text, newer ones as a list of names and values in turns. */
+function headerOf({ headers }: UndiciRequest, name: string): string | undefined {
+  if (Array.isArray(headers)) {
+    const at = indexOfName(headers, name);
+    return at < 0 ? undefined : String(headers[at + 1]);
+  }
+  return new RegExp(`(?:^|\\n)${name}:([^\\r\\n]*)`, 'i').exec(String(headers ?? ''))?.[1];
+}
+
+function indexOfName(headers: readonly unknown[], name: string): number {
+  return headers.findIndex((one, at) => at % 2 === 0 && String(one).toLowerCase() === name);
+}
+
+function setHeader(request: UndiciRequest, name: string, value: string): void {
   const { headers } = request;
-  const names = Array.isArray(headers) ? headers.filter((_, at) => at % 2 === 0) : [String(headers ?? '')];
-  if (names.some((name) => /(^|\n)traceparent(:|$)/i.test(String(name)))) return;
-  propagation.inject(outgoing, request, {
-    set: (carrier, key, value) => {
-      if (typeof carrier.addHeader === 'function') carrier.addHeader(key, value);
-      else if (Array.isArray(carrier.headers)) carrier.headers.push(key, value);
-      else carrier.headers = `${carrier.headers ?? ''}${key}: ${value}\r\n`;
-    },
-  });
+  const at = Array.isArray(headers) ? indexOfName(headers, name) : -1;
+  if (Array.isArray(headers) && at >= 0) {
+    headers[at + 1] = value;
+  } else if (!Array.isArray(headers) && headerOf(request, name) !== undefined) {
+    request.headers = String(headers).replace(
+      new RegExp(`(^|\\n)${name}:[^\\r\\n]*`, 'i'),
+      `$1${name}: ${value}`,
+    );
+  } else if (typeof request.addHeader === 'function') {
+    request.addHeader(name, value);
+  } else if (Array.isArray(headers)) {
+    headers.push(name, value);
+  } else {
+    request.headers = `${headers ?? ''}${name}: ${value}\r\n`;
+  }
 }
 
 function finish(request: UndiciRequest): void {

@@ -45,6 +45,27 @@ describe('a service under register', { concurrency: 2 }, () => {
     });
   }
 
+  test('a proxy that passes the headers on: the call is between both services; a trace of its own stays', async () => {
+    const foreign = `00-${'f'.repeat(32)}-${'2'.repeat(16)}-01`;
+    const service = await spawnService('../../outbound/service.mjs', {
+      WAITFALL_CLIENT_SPANS: 'own',
+      REMOTE_URL: remote.origin,
+      FOREIGN_TRACEPARENT: foreign,
+    });
+    const traceId = `${'4'.repeat(31)}c`;
+    for (const way of ['/http-proxy', '/fetch-proxy', '/foreign'])
+      await (
+        await fetch(service.url + way, { headers: { traceparent: `00-${traceId}-${'1'.repeat(16)}-01` } })
+      ).text();
+    await service.stop();
+    const clients = service.spans().filter((span) => span.traceId === traceId && span.kind === CLIENT);
+    assert.equal(clients.length, 3);
+    const seen = (path: string) => remote.seen.find((one) => one.path === path)?.headers.traceparent;
+    assert.equal(seen('/http-proxy'), `00-${traceId}-${clients[0].spanId}-01`);
+    assert.equal(seen('/fetch-proxy'), `00-${traceId}-${clients[1].spanId}-01`);
+    assert.equal(seen('/foreign'), foreign);
+  });
+
   test('switched off: no CLIENT spans of ours, and no waits', async () => {
     const service = await spawnService('../../outbound/service.mjs', {
       WAITFALL_CLIENT_SPANS: 'own',
