@@ -240,8 +240,9 @@ class WatchedQuery {
   }
 
   #sent(backend: object | null): void {
-    if (backend === null) return;
-    if (this.#pool !== undefined) owners.set(backend, this.#pool);
+    // What the library asks on a new connection by itself, for the server's types, makes it no used one.
+    if (backend === null || this.#pool === undefined) return;
+    owners.set(backend, this.#pool);
     const { pid } = backend as { pid?: unknown };
     this.#isFresh = backends.get(backend) !== pid;
     backends.set(backend, pid);

@@ -134,6 +134,17 @@ test('postgres: queries wait until a connection turns to them, and hold it to th
   await control.end();
 });
 
+test('postgres: a new connection on which the library asks for types first is waited for', async () => {
+  const sql = postgres(database.url, { max: 1, onnotice: () => {} });
+  // Sent when it is awaited: that has to be inside the request.
+  const ask = async () => void (await sql`SELECT 1`);
+  const { traceId } = await request(ask);
+  assert.equal(attribute(one(recording, 'connection_wait', traceId), 'outcome'), 'acquired');
+  const again = await request(ask);
+  none(recording, 'connection_wait', again.traceId);
+  await sql.end();
+});
+
 test('postgres: a free connection is no wait; an error ends the hold', async () => {
   const sql = open({ max: 1 });
   await sql`SELECT 1`;
