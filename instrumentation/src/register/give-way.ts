@@ -20,7 +20,7 @@ interface Api {
 }
 
 /** What to do when somebody else takes a place in the OpenTelemetry API that is ours. */
-export interface Successions {
+interface Successions {
   tracerProvider(next: TracerProvider): void;
   contextManager(): void;
 }
