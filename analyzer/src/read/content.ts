@@ -4,6 +4,7 @@ import type { Collector, Position } from './collector.ts';
 import { readJsonValue, unknownReason } from './json-shapes.ts';
 import { JsonValues, SALVAGED, type TornLine } from './json-values.ts';
 import { type LargeFile, readLineRanges, readRecordRanges } from './large-file.ts';
+import { beginsWithNuls, withoutLeadingNuls } from './leading-nuls.ts';
 import { OtlpLineScanner } from './otlp-line-scan.ts';
 import { parseJson } from './parse-json.ts';
 import {
@@ -57,6 +58,15 @@ export async function readContent(
   torn: TornLine | null,
   large: LargeFile | null = null,
 ): Promise<ContentResult | null> {
+  if (beginsWithNuls(head)) {
+    const text = withoutLeadingNuls(source, (bytes) =>
+      collector.reject(
+        { line: 1 },
+        `${bytes} zero bytes before the first line: truncated while it was written`,
+      ),
+    );
+    return readJson(text, collector, torn, null);
+  }
   const format = CONTENTS.find((candidate) => candidate.matches(head));
   return format === undefined ? null : format.read(source, collector, torn, large);
 }

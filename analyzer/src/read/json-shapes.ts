@@ -52,9 +52,9 @@ function hasAny(value: JsonObject, keys: Keys): boolean {
   return keys.some(([camel, snake]) => field(value, camel, snake) !== undefined);
 }
 
-/** True for an export request of any signal. */
+/** True for an export request of any signal; a list that is null is an empty one. */
 export function isOtlp(value: JsonObject): boolean {
-  return [SPANS, METRICS, LOGS, PROFILES].some((keys) => hasAny(value, keys));
+  return [SPANS, METRICS, LOGS, PROFILES].flat().some(([camel, snake]) => camel in value || snake in value);
 }
 
 function readOtlp(value: JsonObject, collector: Collector, at: Position): void {

@@ -57,6 +57,26 @@ const CASES: readonly Case[] = [
     account: 'unknown, 0 spans, 0 rejected (the file holds blank lines only)',
   },
   {
+    what: 'a log truncated while it was written: zero bytes up to where its writer was',
+    content: Buffer.concat([Buffer.alloc(3_000_000), Buffer.from(`${line('a')}\n${line('b')}\n`)]),
+    spans: 'a b',
+    account:
+      'OTLP JSON lines, 2 spans, 1 rejected\n  line 1: 3000000 zero bytes before the first line: truncated while it was written',
+  },
+  {
+    what: 'nothing but zero bytes',
+    content: Buffer.alloc(100),
+    spans: '',
+    account:
+      'unknown, 0 spans, 1 rejected (no spans: 100 zero bytes before the first line: truncated while it was written)\n  line 1: 100 zero bytes before the first line: truncated while it was written',
+  },
+  {
+    what: 'a list that is null',
+    content: `{"resourceSpans":null}\n${line('a')}\n`,
+    spans: 'a',
+    account: 'OTLP JSON lines, 1 spans, 0 rejected',
+  },
+  {
     what: 'an empty object',
     content: '{}',
     spans: '',
