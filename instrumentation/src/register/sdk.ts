@@ -5,6 +5,7 @@ import { type AnySpanProcessor, WaitfallSpanProcessor } from '../core/span-proce
 import { warnOnce } from '../core/warn.ts';
 import { FanOutProcessor } from '../export/fan-out.ts';
 import { FileSpanProcessor } from '../export/file-processor.ts';
+import { OtlpSpanProcessor } from '../export/otlp-processor.ts';
 import { httpInstrumentationHooks } from '../http/official-http.ts';
 import type { WaitfallInstrumentation } from '../instrumentation.ts';
 import { isDisabled } from './disabled.ts';
@@ -120,9 +121,17 @@ function destinationFromEnv(): Destination {
   return { processors, file };
 }
 
+/** Ours costs a fraction of it, but knows no client certificates, and the settings of a batch processor have no meaning to it. */
+function needsOfficialExporter(env: NodeJS.ProcessEnv): boolean {
+  return Object.keys(env).some(
+    (name) => /^OTEL_(BSP_|EXPORTER_OTLP_(TRACES_)?(CERTIFICATE|CLIENT_))/.test(name) && env[name],
+  );
+}
+
 function otlpProcessor(): AnySpanProcessor | undefined {
   const { OTEL_EXPORTER_OTLP_TRACES_PROTOCOL, OTEL_EXPORTER_OTLP_PROTOCOL } = process.env;
   const protocol = OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? OTEL_EXPORTER_OTLP_PROTOCOL ?? 'http/protobuf';
+  if (protocol === 'http/protobuf' && !needsOfficialExporter(process.env)) return new OtlpSpanProcessor();
   const name = EXPORTERS[protocol] ?? EXPORTERS['http/protobuf'];
   const exporter = loadOptional(name, SDK);
   if (exporter === undefined) {
