@@ -14,8 +14,8 @@ interface Pending {
 
 /**
  * One HTTP/1.1 connection, for one POST after the other. Not Node's client: it shares its code with the server, and
- * V8 compiles that for the objects it has seen. A client that posts a few times a second made every request that the
- * service answers up to a fifth slower.
+ * V8 compiles that for the objects it has seen: a client that posts a few times a second makes every request that the
+ * service answers some µs slower.
  */
 export class PostConnection {
   readonly #socket: Socket;
