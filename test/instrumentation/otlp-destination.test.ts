@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SpanKind } from '@opentelemetry/api';
 import { OtlpDestination } from '../../instrumentation/src/export/otlp-destination.ts';
-import { OtlpSender } from '../../instrumentation/src/export/otlp-sender.ts';
+import { OtlpSender, otlpTargetFromEnv } from '../../instrumentation/src/export/otlp-sender.ts';
 import { StandaloneProvider } from '../../instrumentation/src/standalone/provider.ts';
 import { samplerFromEnv } from '../../instrumentation/src/standalone/sampler.ts';
 import { decodeRequest } from './support/otlp-decode.ts';
@@ -80,4 +80,13 @@ test('spans of code that never returns to the event loop are not kept as objects
   collector.server.close();
   const sent = collector.bodies.flatMap((body) => decodeRequest(body)).length;
   assert.equal(sent + destination.dropped, 5_000);
+});
+
+test('a header whose percent signs encode nothing is sent as it stands', () => {
+  const target = otlpTargetFromEnv({
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://a%zz:b@collector:4318',
+    OTEL_EXPORTER_OTLP_HEADERS: 'x-share=50%,x-key=k%20v',
+  });
+  assert.deepEqual(target?.headers, { 'x-share': '50%', 'x-key': 'k v' });
+  assert.doesNotThrow(() => new OtlpSender(target!));
 });

@@ -47,9 +47,18 @@ function headersOf(text: string): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const pair of text.split(',')) {
     const at = pair.indexOf('=');
-    if (at > 0) headers[pair.slice(0, at).trim()] = decodeURIComponent(pair.slice(at + 1).trim());
+    if (at > 0) headers[pair.slice(0, at).trim()] = decoded(pair.slice(at + 1).trim());
   }
   return headers;
+}
+
+/** @returns the text itself where its percent signs encode nothing. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 interface Answer {
@@ -129,7 +138,7 @@ function headOf({ url, headers, compress: isCompressed }: OtlpTarget): string {
   ]);
   if (isCompressed) all.set('content-encoding', 'gzip');
   if (url.username !== '' || url.password !== '') {
-    const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+    const user = `${decoded(url.username)}:${decoded(url.password)}`;
     all.set('authorization', `Basic ${Buffer.from(user).toString('base64')}`);
   }
   for (const [name, value] of Object.entries(headers)) {
