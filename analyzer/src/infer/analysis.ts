@@ -38,6 +38,7 @@ import type { Forest } from '../tree/types.ts';
 import { findClosedLoop } from './closed-loop.ts';
 import { infer } from './index.ts';
 import { type Objective, objectiveOfPlan } from './objective.ts';
+import { withoutRatesOfTheLoop } from './slowed-by-loop.ts';
 import { lookupIn, type SpanLookup } from './span-lookup.ts';
 import type { Statement, Verdict } from './types.ts';
 
@@ -216,7 +217,9 @@ export function measure(
   addHoldContents(pieces, requests, activity, index, series, baselines);
   forgetScratch();
   collectGarbage(rows);
-  const { models, frame } = buildModels(series, timeline, baselines);
+  const built = buildModels(series, timeline, baselines);
+  const { frame } = built;
+  const models = withoutRatesOfTheLoop(built.models, frame);
   return { timeline, notes: [...given.notes, ...timeline.notes], models, frame, rebuilt: rebuilt.any };
 }
 
