@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { context } from '@opentelemetry/api';
 import type { Client } from 'pg';
-import { openLocks } from '../../instrumentation/src/pg/locks/connection-locks.ts';
+import { ConnectionLocks, openLocks } from '../../instrumentation/src/pg/locks/connection-locks.ts';
+import { DatabaseRows } from '../../instrumentation/src/pg/locks/rows.ts';
+import { PlanCache } from '../../instrumentation/src/pg/sql/plan-cache.ts';
+import type { PgClient } from '../../instrumentation/src/pg/types.ts';
 import { bench, byId, connected, HOLD_MS, play, run, upsert, useLockBench } from './support/lock-bench.ts';
 import { request } from './support/recording.ts';
 
@@ -93,6 +97,31 @@ test('the waiter tells what its blocker ran, was doing, and for how long', async
   assert.equal(wait?.attributes['waitfall.blocker.statement'], 'UPDATE t');
   assert.equal(wait?.attributes['waitfall.blocker.state'], 'idle in transaction');
   assert.ok((wait?.attributes['waitfall.blocker.age_ns'] as number) > 0);
+});
+
+test('ROLLBACK TO frees its rows from its call on: the next reply may be read before its own', async () => {
+  const rows = new DatabaseRows('host', 'database', undefined);
+  const plans = new PlanCache();
+  const client = { getTransactionStatus: () => 'T' } as unknown as PgClient;
+  const [a, b] = [new ConnectionLocks(rows, false), new ConnectionLocks(rows, false)];
+  const { traceId } = await request(async () => {
+    const call = (locks: ConnectionLocks, text: string) => {
+      const running = locks.sent(plans.get(text), [1], context.active(), 'T');
+      return () => locks.replied(running, client, undefined, 1, { minMs: 0, maxMs: 0 }, 'T');
+    };
+    const update = 'UPDATE t SET n = n + 1 WHERE id = $1';
+    for (const text of ['BEGIN', 'SAVEPOINT s1', update]) call(a, text)();
+    call(b, 'BEGIN')();
+    const second = call(b, update);
+    await sleep(30);
+    const freed = call(a, 'ROLLBACK TO SAVEPOINT s1');
+    second();
+    freed();
+    for (const locks of [a, b]) locks.disconnected();
+  });
+  const spans = bench.recording.segment('lock_wait').filter((span) => span.traceId === traceId);
+  assert.equal(spans.filter((span) => span.lengthMs >= 29).length, 1);
+  assert.equal(openLocks(), 0);
 });
 
 test('a connection that is lost frees its locks', async () => {

@@ -3,8 +3,11 @@ import { currentAnchor } from '../../../instrumentation/src/core/clock.ts';
 import type { Recorded } from './recording.ts';
 
 const originSeconds = Math.floor(performance.timeOrigin / 1e3);
-/** Recorded times are whole ns, and floating-point ms here. */
-const ROUNDING_MS = 0.002;
+/**
+ * Recorded times are whole ns, and floating-point ms here; and a request that began before the clock was set anew has another
+ * anchor than a moment after it: each is known to 0.02 ms.
+ */
+const ROUNDING_MS = 0.05;
 
 /** @returns the present moment on the scale of recorded spans, ms. */
 export function moment(): number {

@@ -285,8 +285,7 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
   /** The end of a transaction, or of a lock beyond it, goes out. */
   #endSent(running: Running, atMs: number): void {
     if (running.unlocks.length > 0) this.#held.sessionEndSent(running.unlocks, atMs);
-    const op = running.plan.transaction?.op;
-    if (op === 'commit' || op === 'rollback') this.#held.endSent(atMs);
+    this.#held.endSent(this.#transaction.keptBy(running.plan.transaction, this.#held.inTransaction), atMs);
   }
 
   #endTransaction(reply: Reply): void {

@@ -46,9 +46,12 @@ export class HeldLocks {
     (entry.claim.lock.session === true ? this.#session : this.#transaction).push(entry);
   }
 
-  /** The end of the transaction goes out: from here on the next in line may get its rows at any time. */
-  endSent(atMs: number): void {
-    for (const { hold } of this.#transaction) hold.endSentMs ??= atMs;
+  /**
+   * The end of the transaction, or of what came after its first `kept` locks, goes out: from here on the next in line may
+   * get these rows at any time.
+   */
+  endSent(kept: number, atMs: number): void {
+    for (let at = kept; at < this.#transaction.length; at++) this.#transaction[at].hold.endSentMs ??= atMs;
   }
 
   sessionEndSent(rows: readonly Row[] | 'all', atMs: number): void {

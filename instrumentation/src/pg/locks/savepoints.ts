@@ -24,6 +24,12 @@ export class Savepoints {
     return this.#open[at].held;
   }
 
+  /** @returns how many locks the transaction had when it was set, or undefined for a name that was never set. */
+  heldAt(name: string): number | undefined {
+    const at = this.#find(name);
+    return at < 0 ? undefined : this.#open[at].held;
+  }
+
   /** @returns how many locks the transaction keeps when a statement fails. */
   get keptOnError(): number {
     return this.#open.at(-1)?.held ?? 0;

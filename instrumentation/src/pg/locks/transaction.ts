@@ -30,6 +30,12 @@ export class Transaction {
     }
   }
 
+  /** @returns how many of the `held` locks the transaction keeps if a statement that goes out now succeeds. */
+  keptBy(op: TransactionOp | null, held: number): number {
+    if (op?.op === 'commit' || op?.op === 'rollback') return 0;
+    return op?.op === 'rollback-to' ? (this.#savepoints.heldAt(op.name) ?? held) : held;
+  }
+
   /** What the server says of it after a statement, where the library passes that on. */
   observe(status: TransactionStatus | undefined): void {
     if (status === 'T' || status === 'E') this.isOpen = true;
