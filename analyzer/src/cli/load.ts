@@ -67,7 +67,7 @@ export async function loadWithin(
 }
 
 /** With fewer spans a thread costs more than it gains: each compiles the analysis for itself. */
-const ROWS_FOR_THREADS = 500_000;
+const ROWS_FOR_THREADS = 2_000_000;
 
 /** Each reading thread has a heap of its own: with less memory than this, one reads. */
 const MEMORY_OF_THREADS = 512 * 2 ** 20;
