@@ -5,7 +5,7 @@ import type { Client } from 'pg';
 import { grantOf } from '../../instrumentation/src/pg/locks/grant.ts';
 import { type Attempt, type Delay, delayOf } from '../../instrumentation/src/pg/locks/infer-wait.ts';
 import type { Timing } from '../../instrumentation/src/pg/sql/plan-cache.ts';
-import { RecentMedian } from '../../instrumentation/src/pg/sql/recent-median.ts';
+import { RecentValues } from '../../instrumentation/src/pg/sql/recent-values.ts';
 import { bench, connected, useLockBench } from './support/lock-bench.ts';
 import { request } from './support/recording.ts';
 
@@ -127,27 +127,27 @@ const attempt = (sentMs: number, answeredMs: number, timing: Timing): Attempt =>
   result: 'granted',
   inTheWay: [],
 });
-function medianOf(...values: number[]): RecentMedian {
-  const median = new RecentMedian();
-  for (const value of values) median.add(value);
-  return median;
+function valuesOf(...values: number[]): RecentValues {
+  const recent = new RecentValues();
+  for (const value of values) recent.add(value);
+  return recent;
 }
 const timing = (uncontendedMs: number[], afterGrantMs: number[] = [], takesRowLast = false): Timing => ({
-  uncontended: medianOf(...uncontendedMs),
-  afterGrant: medianOf(...afterGrantMs),
+  uncontended: valuesOf(...uncontendedMs),
+  afterGrant: valuesOf(...afterGrantMs),
   takesRowLast,
 });
 
 test('median, lower quartile and least of the last nine values', () => {
   const values = Array.from({ length: 60 }, (_, at) => (at * 37) % 23);
-  const median = new RecentMedian();
-  assert.equal(median.value, null);
+  const recent = new RecentValues();
+  assert.equal(recent.median, null);
   for (let at = 0; at < values.length; at++) {
-    median.add(values[at]);
+    recent.add(values[at]);
     const last = values.slice(Math.max(0, at - 8), at + 1).sort((a, b) => a - b);
-    assert.equal(median.value, last[(last.length - 1) >> 1]);
-    assert.equal(median.least, last.length < 3 ? null : last[0]);
-    assert.equal(median.lowerQuartile, last.length < 3 ? null : last[(last.length - 1) >> 2]);
+    assert.equal(recent.median, last[(last.length - 1) >> 1]);
+    assert.equal(recent.least, last.length < 3 ? null : last[0]);
+    assert.equal(recent.lowerQuartile, last.length < 3 ? null : last[(last.length - 1) >> 2]);
   }
 });
 

@@ -5,7 +5,7 @@ import { type Linked, LinkedList } from '../../core/linked-list.ts';
 import type { LoopWait } from '../../core/loop-clock.ts';
 import { onShutdown } from '../../core/shutdown.ts';
 import type { CachedPlan } from '../sql/plan-cache.ts';
-import { RecentMedian } from '../sql/recent-median.ts';
+import { RecentValues } from '../sql/recent-values.ts';
 import type { PgClient, TransactionStatus } from '../types.ts';
 import { type Claim, claimOf } from './claim.ts';
 import { checkContradiction } from './contradiction.ts';
@@ -59,7 +59,7 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
   readonly #isPipelined: boolean;
   #lastReplyMs = 0;
   /** What BEGIN takes, ms. */
-  readonly #begin = new RecentMedian();
+  readonly #begin = new RecentValues();
 
   constructor(rows: DatabaseRows, isPipelined: boolean) {
     this.#rows = rows;
@@ -276,7 +276,7 @@ export class ConnectionLocks implements LockOwner, Linked<ConnectionLocks> {
       hold,
       claim,
       attempt: seen === undefined ? attempt : { ...attempt, seen: seen.take(lock.relation) },
-      idleMs: this.#begin.value,
+      idleMs: this.#begin.median,
       several: !row.identifies && ending.countsRows !== null && (ending.countsRows ?? 1) > 1,
     });
     open.add(this);

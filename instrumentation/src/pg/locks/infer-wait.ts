@@ -75,7 +75,7 @@ export type Delay = 'delayed' | 'undelayed' | 'unclear';
  * @param waitMs how long it waited if it wanted its row at once.
  */
 export function delayOf({ timing, sentMs, answeredMs, result }: Attempt, waitMs: number): Delay {
-  const { value: medianMs, least: leastMs } = timing.uncontended;
+  const { median: medianMs, least: leastMs } = timing.uncontended;
   if (result === 'refused' || medianMs === null || leastMs === null || leastMs < MIN_SLOW_MS)
     return 'delayed';
   const noiseMs = 1 + 2 * (medianMs - leastMs);
@@ -108,7 +108,7 @@ export function inferWait(attempt: Attempt): InferredWait | null {
   const correctionMs = Math.max(repliedMs - answeredMs, endRepliedMs - releasedMs);
   const late = result === 'granted' && gapMs > Math.max(MIN_FOREIGN_GAP_MS, correctionMs);
   // How long such a statement takes by itself is not known yet: then a late reply proves no other holder.
-  const ownMs = attempt.timing.uncontended.value;
+  const ownMs = attempt.timing.uncontended.median;
   const foreign = late && ownMs !== null && gapMs > 3 * ownMs;
   const endMs = foreign
     ? Math.max(releasedMs, answeredMs - ownMs)

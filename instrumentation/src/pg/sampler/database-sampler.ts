@@ -70,7 +70,7 @@ export class DatabaseSampler {
     if (pid === undefined) return undefined;
     this.#connections.note(session, pid);
     const relation = plan.locks.find((lock) => lock.guessed !== true)?.relation;
-    const subject = { parent, relation, uncontendedMs: plan.timing.uncontended.value ?? 0 };
+    const subject = { parent, relation, uncontendedMs: plan.timing.uncontended.median ?? 0 };
     const statement: QueuedStatement = new QueuedStatement(subject, this.#onExplained, () =>
       this.#left(session, statement),
     );

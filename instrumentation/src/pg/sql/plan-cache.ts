@@ -1,7 +1,7 @@
 import type { Fragment } from '../../core/fragment.ts';
 import { parsePlan } from './parse.ts';
 import type { StatementPlan } from './plan.ts';
-import { RecentMedian } from './recent-median.ts';
+import { RecentValues } from './recent-values.ts';
 
 const GENERATION = 1_000;
 
@@ -16,9 +16,9 @@ export interface CachedPlan extends StatementPlan {
 /** How long statements of one shape take, ms. */
 export interface Timing {
   /** From sending to reply, when nobody is in their way. */
-  readonly uncontended: RecentMedian;
+  readonly uncontended: RecentValues;
   /** From the release they waited for to their reply. */
-  readonly afterGrant: RecentMedian;
+  readonly afterGrant: RecentValues;
   /** One was not delayed by whoever held its row: a query inside it comes first. */
   takesRowLast: boolean;
 }
@@ -66,7 +66,7 @@ export class PlanCache {
 }
 
 function untimed(): Timing {
-  return { uncontended: new RecentMedian(), afterGrant: new RecentMedian(), takesRowLast: false };
+  return { uncontended: new RecentValues(), afterGrant: new RecentValues(), takesRowLast: false };
 }
 
 /** Of statements that lock nothing nobody asks. */

@@ -2,14 +2,14 @@
 const SIZE = 9;
 
 /** Median, lower quartile and least of the last values of something. */
-export class RecentMedian {
+export class RecentValues {
   readonly #recent = new Float64Array(SIZE);
   readonly #sorted = new Float64Array(SIZE);
   #count = 0;
   #next = 0;
 
   /** @returns null before the first value; between two, the lower one. */
-  get value(): number | null {
+  get median(): number | null {
     return this.#count === 0 ? null : this.#sorted[(this.#count - 1) >> 1];
   }
 
